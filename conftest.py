@@ -1,0 +1,3 @@
+"""Registers the harness plugin; nothing else belongs here."""
+
+pytest_plugins = ["harness.plugin"]

@@ -1,0 +1,1 @@
+"""`harness …`: the shell face."""
