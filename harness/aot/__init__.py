@@ -1,0 +1,22 @@
+"""From a module and its inputs to a program on disk: export, quantize, lower, bundle.
+
+Only this package imports torch and executorch, and only when something has to be lowered:
+importing it, reading a cached program and looking at its graph need neither.
+"""
+
+from __future__ import annotations
+
+from harness.aot.cache import load_program, quantized_references
+from harness.aot.graph import Graph, Node, lowered_graph
+from harness.aot.lowering import Lowering, lower, lower_timed
+
+__all__ = [
+    "Graph",
+    "Lowering",
+    "Node",
+    "load_program",
+    "lower",
+    "lower_timed",
+    "lowered_graph",
+    "quantized_references",
+]
