@@ -1,1 +1,167 @@
-"""`harness …`: the shell face."""
+"""`harness …`: the shell face. Each command only parses, calls one function and prints."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from harness.outcomes import HarnessError
+from harness.settings import ENGINES, Settings, SettingsError, resolve
+from harness.targets import TARGETS, target_named
+
+app = typer.Typer(
+    help="Test ExecuTorch programs on Arm's Corstone boards: Arm's FVP where there is one, else the open stand-in.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+standin_app = typer.Typer(help="The open stand-in with the FVP's command line.", no_args_is_help=True)
+app.add_typer(standin_app, name="standin")
+
+_out = Console(highlight=False, soft_wrap=True)
+_err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+EngineOption = Annotated[str, typer.Option(help=f"one of {', '.join(ENGINES)}")]
+TargetOption = Annotated[str, typer.Option(help=f"one of {', '.join(TARGETS)}, or a short id")]
+
+
+def _settings(**given: object) -> Settings:
+    return resolve(lambda option: given.get(option.name.replace("-", "_")))
+
+
+@app.command()
+def doctor() -> None:
+    """Show what was found on this machine, and whether the main job can run.
+
+    Exits with 1 when it cannot, and says what to do.
+    """
+    from harness.doctor import examine
+
+    findings = examine()
+    width = max(len(finding.name) for finding in findings)
+    for finding in findings:
+        mark = "ok" if finding.ok else ("RED" if finding.needed else "--")
+        _out.print(f"{mark:>3}  {finding.name:<{width}}  {finding.found}", markup=False)
+        if not finding.ok and finding.advice:
+            _out.print(f"     {'':<{width}}  -> {finding.advice}", markup=False)
+    broken = [finding.name for finding in findings if finding.needed and not finding.ok]
+    if broken:
+        _out.print(f"the main job cannot run: {', '.join(broken)}", markup=False)
+        raise typer.Exit(1)
+    _out.print("ready: pytest -k m55", markup=False)
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="module file (.py), program (.pte) or bundle (.bpte)")],
+    target: TargetOption = "cortex-m55",
+    bundleio: Annotated[bool, typer.Option(help="boot with a bundle: inputs and references in one file")] = False,
+    engine: EngineOption = "auto",
+    inputs: Annotated[list[Path] | None, typer.Option("--input", "-i", help="raw input file of a .pte")] = None,
+    directory: Annotated[Path | None, typer.Option(help="keep the evidence here")] = None,
+    timelimit: Annotated[int, typer.Option(help="seconds after which the simulator stops the program")] = 120,
+    qtol: Annotated[float, typer.Option(help="allowed difference in quantization steps")] = 0.0,
+    atol: Annotated[float, typer.Option(help="allowed absolute difference")] = 0.0,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="print the console too")] = False,
+) -> None:
+    """Lower (if need be), build, boot and judge one model.
+
+    A module file defines ModelUnderTest (an nn.Module) and ModelInputs (a tuple of tensors), as for
+    ExecuTorch's Arm compiler. A .pte without references is run and its outputs are kept, but nothing
+    proves them right: the verdict is then NO_VERDICT.
+    """
+    from harness.runfile import run_file
+    from harness.session import Harness
+
+    settings = _settings(engine=engine, timelimit=timelimit, runner="suite")
+    harness = Harness(settings, progress=lambda text: _err.print(text, markup=False))
+    place = directory or Path(tempfile.mkdtemp(prefix="harness-run-"))
+    attempt = run_file(
+        harness, file, target_named(target), place, bundleio=bundleio, inputs=inputs or [], qtol=qtol, atol=atol
+    )
+    if verbose and attempt.result is not None:
+        for line in attempt.result.lines:
+            _out.print(f"{line.time:8.3f}  {line.text}", markup=False)
+    for comparison in attempt.comparisons:
+        _out.print(comparison.message, markup=False)
+    _out.print(str(attempt.outcome), markup=False)
+    if attempt.result is not None:
+        identity = attempt.result.engine
+        _out.print(f"engine: {identity.kind}, {identity.name} {identity.version}", markup=False)
+        _out.print(f"evidence: {attempt.result.directory}", markup=False)
+    if attempt.outcome.hint:
+        _out.print(f"next: {attempt.outcome.hint}", markup=False)
+    raise typer.Exit(0 if attempt.outcome.green else 1)
+
+
+@app.command()
+def build(
+    target: TargetOption = "cortex-m55",
+    operators: Annotated[
+        list[Path] | None, typer.Argument(help="programs whose operators the runner needs (default: all)")
+    ] = None,
+    runtime: Annotated[str, typer.Option(help="ours, or wheel (host only)")] = "ours",
+    platform: Annotated[str, typer.Option(help="target or host")] = "target",
+    sanitize: Annotated[bool, typer.Option(help="host only: AddressSanitizer and UBSan")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="copy the ELF here")] = None,
+) -> None:
+    """Build the runner and print its path and section sizes."""
+    import shutil
+
+    from harness.firmware.build import RunnerRequest, build_runner, known_operators
+    from harness.runfile import operators_of
+
+    names = operators_of(operators) if operators else known_operators()
+    request = RunnerRequest(target_named(target), names, runtime, platform, sanitize=sanitize)
+    elf = build_runner(request, _settings().cache, lambda text: _err.print(text, markup=False))
+    if output is not None:
+        shutil.copyfile(elf.path, output)
+        output.chmod(0o755)
+    _out.print(str(output or elf.path), markup=False)
+    for section, size in elf.sizes.items():
+        _out.print(f"{size:>10}  {section}", markup=False)
+
+
+@standin_app.command("path")
+def standin_path() -> None:
+    """Print the directory to put on PATH: executables with the names of Arm's FVPs."""
+    from harness.standin.launchers import launcher_directory
+
+    typer.echo(launcher_directory())
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def upstream(
+    context: typer.Context,
+    suite: Annotated[str, typer.Argument(help="cortex_m")],
+    engine: EngineOption = "auto",
+) -> None:
+    """Run ExecuTorch's own operator tests from the installed wheel against our runner.
+
+    Further arguments go to pytest, e.g.: harness upstream cortex_m -k "implementation and test_add"
+    """
+    from harness.upstream import run_suite
+
+    settings = _settings(engine=engine)
+    raise typer.Exit(
+        run_suite(suite, context.args, settings, lambda text: _err.print(text, markup=False))
+    )
+
+
+def main() -> None:
+    """Entry point; expected failures print one line and what to do next."""
+    try:
+        app()
+    except HarnessError as error:
+        _err.print(str(error), markup=False)
+        sys.exit(1)
+    except (SettingsError, KeyError) as error:
+        _err.print(str(error.args[0]), markup=False)
+        sys.exit(2)

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from harness.outcomes import Outcome
-from harness.targets import Target
+from harness.outcomes import Outcome, OutcomeClass
+from harness.targets import TARGETS, Target
 
 RUNSPEC_VERSION = 1
 
@@ -54,7 +54,7 @@ class Case:
     Attributes:
         module: makes the torch module from a seeded `torch.Generator`.
         inputs: makes the tuple of example inputs from a seeded `torch.Generator`.
-        target: what to lower and build for.
+        target: what to lower and build for; `cases(...)` sets it for each of its targets.
         tolerance: limits of the host comparison against the reference.
         seed: seeds both factories and torch's global generator.
         calibration: makes further calibration samples; default: the example inputs.
@@ -63,7 +63,7 @@ class Case:
 
     module: Callable[[Any], Any]
     inputs: Callable[[Any], tuple[Any, ...]]
-    target: Target
+    target: Target = TARGETS["cortex-m55"]
     tolerance: Tolerance = Tolerance()
     seed: int = 0
     calibration: Callable[[Any], list[tuple[Any, ...]]] | None = None
@@ -239,7 +239,8 @@ class Comparison:
 
     `worst` is the largest |got - expected| (inf for a non-finite mismatch), `worst_lsb` the same
     in quantization steps where a scale is known, `margin` the largest error/limit (0 if equal,
-    inf where the limit is 0 and is exceeded), `histogram` counts rounded LSB differences.
+    inf where the limit is 0 and is exceeded), `histogram` counts rounded LSB differences. `problem` is
+    the class of a failed comparison (None if ok), `worst_index` the logical index of the worst element.
     """
 
     index: int
@@ -251,6 +252,8 @@ class Comparison:
     margin: float
     histogram: Mapping[int, int]
     message: str
+    problem: OutcomeClass | None = None
+    worst_index: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

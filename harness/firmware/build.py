@@ -1,0 +1,199 @@
+"""Build of the runner with CMake and Ninja: once per key, under a file lock."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from harness.firmware import elf, registration, sources
+from harness.firmware.toolchain import Toolchain, arm_toolchain, host_toolchain
+from harness.flow import RunnerElf
+from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
+from harness.targets import Target
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class RunnerRequest:
+    """Which runner to build.
+
+    `operators` are the names it registers; `runtime` is "ours" or "wheel" (the latter on the host
+    only); `platform` is "target" or "host"; `variant` "scalar" leaves out the vector kernels;
+    `sanitize` adds ASan and UBSan to a host build.
+    """
+
+    target: Target
+    operators: tuple[str, ...]
+    runtime: str = "ours"
+    platform: str = "target"
+    variant: str = "auto"
+    sanitize: bool = False
+
+
+def known_operators() -> tuple[str, ...]:
+    """Names of all operators that `kernels/` implements, sorted."""
+    return tuple(sorted(op.name for op in _load_operators()))
+
+
+def build_runner(request: RunnerRequest, cache: Path, progress: Progress = lambda _: None) -> RunnerElf:
+    """Build what `request` describes, or return the finished build of the same key.
+
+    Raises:
+        HarnessError: ENV/TOOLCHAIN, CONFIG/MISSING_OP, CONFIG/OPTIONS, BUILD/* or INFRA/OOM; the
+            compiler's output is in `build.log` in the directory that the message names.
+    """
+    if request.platform == "target" and (request.runtime != "ours" or request.sanitize):
+        raise HarnessError(
+            Outcome(
+                Phase.BUILD,
+                OutcomeClass.CONFIG_OPTIONS,
+                f"runtime '{request.runtime}' and sanitizers are for the host only"
+                if request.sanitize
+                else f"runtime '{request.runtime}' has no build for {request.target.name}",
+                "use RUNTIME=ours on the target",
+            )
+        )
+    toolchain = arm_toolchain() if request.platform == "target" else host_toolchain()
+    chosen = registration.generate(_load_operators(), request.operators)
+    directory = cache / "firmware" / _key(request, chosen, toolchain)
+    directory.mkdir(parents=True, exist_ok=True)
+    with FileLock(directory / "lock"):
+        if not (directory / "done").is_file():
+            progress(f"building the runner for {request.target.name} ({len(chosen.operators)} operators)")
+            _build(request, chosen, toolchain, directory)
+            (directory / "done").touch()
+    return _accept(request, directory)
+
+
+def _accept(request: RunnerRequest, directory: Path) -> RunnerElf:
+    path = directory / "build" / "executor_runner"
+    if request.platform == "target":
+        return elf.check_runner(path, request.target)
+    manifest = json.loads((directory / "manifest.json").read_text())
+    return elf.runner_elf(path, elf.read_elf(path), manifest)
+
+
+def _load_operators() -> tuple[registration.Operator, ...]:
+    return registration.load_operators(sources.source_root() / "kernels" / "operators.yaml")
+
+
+def _manifest(request: RunnerRequest, operators: Sequence[str]) -> dict[str, Any]:
+    return {
+        "version": elf.MANIFEST_VERSION,
+        "target": request.target.name,
+        "board": request.target.board.name if request.platform == "target" else "host",
+        "runtime": request.runtime,
+        "isa": request.target.isa.value if request.variant == "auto" else request.variant,
+        "operators": list(operators),
+        "source_hash": sources.source_hash(sources.source_root()),
+        "executorch": sources.executorch_version(),
+    }
+
+
+def _key(request: RunnerRequest, chosen: registration.Registration, toolchain: Toolchain) -> str:
+    parts = {
+        "manifest": _manifest(request, chosen.operators),
+        "registration": chosen.source,
+        "platform": request.platform,
+        "variant": request.variant,
+        "sanitize": request.sanitize,
+        "toolchain": toolchain.identity,
+        "sources": str(sources.source_root()),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def _build(
+    request: RunnerRequest, chosen: registration.Registration, toolchain: Toolchain, directory: Path
+) -> None:
+    build = directory / "build"
+    shutil.rmtree(build, ignore_errors=True)
+    (directory / "registration.cpp").write_text(chosen.source)
+    (directory / "manifest.json").write_text(json.dumps(_manifest(request, chosen.operators), sort_keys=True))
+    root = sources.source_root()
+    options = {
+        "RUNTIME": request.runtime,
+        "PLATFORM": request.platform,
+        "TARGET": request.target.name,
+        "BOARD": request.target.board.name,
+        "KERNEL_VARIANT": request.variant,
+        "SANITIZE": "ON" if request.sanitize else "OFF",
+        "EXECUTORCH_ROOT": str(sources.executorch_root()),
+        "KERNELS_DIR": str(root / "kernels"),
+        "KERNEL_SOURCES": ";".join(chosen.kernel_sources),
+        "REGISTRATION": str(directory / "registration.cpp"),
+        "MANIFEST": str(directory / "manifest.json"),
+        "CMAKE_MAKE_PROGRAM": toolchain.ninja.path,
+    }
+    if request.platform == "target":
+        options["CMAKE_TOOLCHAIN_FILE"] = str(root / "runner_app" / "cmake" / "arm-none-eabi.cmake")
+    log = directory / "build.log"
+    log.write_bytes(b"")
+    configure = [toolchain.cmake.path, "-G", "Ninja", "-S", str(root / "runner_app"), "-B", str(build)]
+    _run([*configure, *(f"-D{name}={value}" for name, value in options.items())], log)
+    _run([toolchain.cmake.path, "--build", str(build), "--target", "executor_runner"], log)
+
+
+def _run(argv: list[str], log: Path) -> None:
+    with log.open("ab") as stream:
+        stream.write((" ".join(argv) + "\n").encode())
+        stream.flush()
+        process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            status = process.wait()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+    if status != 0:
+        raise HarnessError(explain_failure(log.read_text(errors="replace"), str(log)))
+
+
+_OVERFLOW = re.compile(r"region [`'‘\"]?([\w.]+)['’\"]? overflowed by (\d+) bytes")
+_STALE = re.compile(r"archive member [`'‘]?([^'’\n]*)['’]? .*is not an object|(\S+): file format not recognized")
+_COMPILER_ERROR = re.compile(r"^.*?(?:error|undefined reference).*$", re.MULTILINE | re.IGNORECASE)
+
+
+def explain_failure(text: str, log: str) -> Outcome:
+    """Outcome for the output of a build that failed; `log` is where all of it is. Pure."""
+    overflow = _OVERFLOW.search(text)
+    if overflow:
+        region, size = overflow.group(1), int(overflow.group(2))
+        return Outcome(
+            Phase.BUILD,
+            OutcomeClass.BUILD_OVERFLOW,
+            f"memory region {region} overflowed by {size} bytes",
+            f"register fewer operators (--runner=program) or shrink a pool; all output: {log}",
+            {"region": region, "bytes": size},
+        )
+    stale = _STALE.search(text)
+    if stale:
+        member = stale.group(1) or stale.group(2)
+        return Outcome(
+            Phase.BUILD,
+            OutcomeClass.BUILD_STALE_DIR,
+            f"{member} in the build directory comes from another kind of build",
+            f"delete the directory of {log}",
+            {"file": member},
+        )
+    if re.search(r"\bKilled\b", text):
+        return Outcome(
+            Phase.BUILD, OutcomeClass.INFRA_OOM, "the compiler was killed, memory ran out", f"see {log}"
+        )
+    error = _COMPILER_ERROR.search(text)
+    first = error.group(0).strip()[:300] if error else "the build failed"
+    return Outcome(Phase.BUILD, OutcomeClass.BUILD_COMPILE, first, f"all output: {log}")

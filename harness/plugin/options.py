@@ -1,0 +1,63 @@
+"""Options of the plugin, their resolution into Settings, and selection by target."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.flow import Case
+from harness.settings import OPTIONS, Option, Settings, SettingsError, resolve
+from harness.targets import target_named
+
+SETTINGS = pytest.StashKey[Settings]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add every Option on the command line, and as an ini key."""
+    group = parser.getgroup("corstone", "Corstone harness: lower, build, boot, compare")
+    for option in OPTIONS:
+        group.addoption(
+            option.flag,
+            action="append" if option.repeatable else "store",
+            default=None,
+            metavar=option.name.rsplit("-", 1)[-1].upper(),
+            help=f"{option.help} [env {option.environment}, ini {option.ini}]",
+        )
+        parser.addini(option.ini, option.help, default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Resolve the settings once; options never travel deeper than this."""
+
+    def command_line(option: Option) -> object:
+        return config.getoption(option.flag)
+
+    def ini(option: Option) -> str:
+        return str(config.getini(option.ini))
+
+    try:
+        settings = resolve(command_line, ini)
+        for name in settings.targets:
+            target_named(name)
+    except (SettingsError, KeyError) as error:
+        raise pytest.UsageError(str(error.args[0])) from error
+    config.stash[SETTINGS] = settings
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the cases of other targets when `--target` is given."""
+    wanted = {target_named(name).name for name in config.stash[SETTINGS].targets}
+    if not wanted:
+        return
+    kept, dropped = [], []
+    for item in items:
+        case = item_case(item)
+        (kept if case is not None and case.target.name in wanted else dropped).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=dropped)
+
+
+def item_case(item: pytest.Item) -> Case | None:
+    """The Case that a test item was parametrized with, if any."""
+    callspec = getattr(item, "callspec", None)
+    case = callspec.params.get("case") if callspec else None
+    return case if isinstance(case, Case) else None

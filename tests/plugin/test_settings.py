@@ -1,0 +1,53 @@
+"""Options: precedence, validation. Pure."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.settings import OPTIONS, SettingsError, resolve
+
+
+def settings(given=None, ini=None, environment=None):
+    return resolve(
+        lambda option: (given or {}).get(option.name),
+        lambda option: (ini or {}).get(option.ini, ""),
+        environment or {},
+    )
+
+
+def test_defaults():
+    made = settings()
+    assert (made.engine, made.runner, made.timelimit, made.case_seed) == ("auto", "suite", 120, None)
+
+
+def test_command_line_over_environment_over_ini():
+    ini, environment = {"corstone_engine": "host"}, {"CORSTONE_ENGINE": "standin"}
+    assert settings(ini=ini).engine == "host"
+    assert settings(ini=ini, environment=environment).engine == "standin"
+    assert settings({"engine": "fvp"}, ini, environment).engine == "fvp"
+
+
+def test_repeatable_options_collect():
+    assert settings({"fvp-arg": ["-C", "a=b c"]}).fvp_args == ("-C", "a=b c")
+    assert settings(environment={"CORSTONE_FVP_ARG": "-C a=1"}).fvp_args == ("-C", "a=1")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"engine": "qemu"}, "auto, fvp, standin, host"),
+        ({"timelimit": "0"}, "at least 1"),
+        ({"timelimit": "soon"}, "at least 1"),
+        ({"case-seed": "-1"}, "at least 0"),
+        ({"runner": "both"}, "suite, program"),
+    ],
+)
+def test_impossible_values_say_what_is_possible(given, told):
+    with pytest.raises(SettingsError, match=told):
+        settings(given)
+
+
+def test_every_option_teaches():
+    for option in OPTIONS:
+        assert len(option.help) > 20
+        assert option.environment.startswith("CORSTONE_")
