@@ -1,0 +1,137 @@
+"""What may be loaded: an ELF reader of header and segments, and the check against the board's map."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.standin.arguments import DataFile
+from harness.standin.errors import StandinError
+from harness.targets import BOARDS, CORSTONE_300, Board, Region
+
+_EM_ARM, _PT_LOAD = 40, 1
+_HEADER = struct.Struct("<16sHHIIIIIHHHHHH")  # Elf32_Ehdr
+_SEGMENT = struct.Struct("<IIIIIIII")  # Elf32_Phdr
+_RESET_VECTORS = 8  # bytes: initial stack pointer and reset handler
+
+# Raw data may also go where linker scripts do not: all of the DDR windows.
+_DATA_REGIONS = {CORSTONE_300.name: (Region("DDR windows", 0x6000_0000, 0x8000_0000),)}
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A PT_LOAD program header: `file_size` bytes go to `physical`, `size` bytes are used from `virtual` on."""
+
+    index: int
+    virtual: int
+    physical: int
+    file_size: int
+    size: int
+
+
+def load_segments(path: str) -> list[Segment]:
+    """The PT_LOAD segments of the little-endian ARM ELF executable at `path`.
+
+    Raises:
+        StandinError: unreadable, or not such an ELF.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            header = file.read(_HEADER.size)
+            length = file.seek(0, 2)
+            ident, _, machine, _, _, offset, _, _, _, entry_size, count, *_ = _HEADER.unpack(header)
+            if ident[:4] != b"\x7fELF":
+                raise StandinError(f"'{path}' is not an ELF file")
+            if ident[4:6] != b"\x01\x01" or machine != _EM_ARM:
+                raise StandinError(f"'{path}' is not a little-endian 32-bit Arm ELF (machine {machine})")
+            if entry_size != _SEGMENT.size or offset + count * entry_size > length:
+                raise StandinError(f"'{path}' is truncated: its program headers are not in the file")
+            file.seek(offset)
+            table = file.read(count * entry_size)
+    except OSError as error:
+        raise StandinError(f"cannot read the program '{path}': {error.strerror}") from None
+    except struct.error:
+        raise StandinError(f"'{path}' is not an ELF file") from None
+    segments = []
+    for index, fields in enumerate(_SEGMENT.iter_unpack(table)):
+        kind, start, virtual, physical, file_size, size, _, _ = fields
+        if kind != _PT_LOAD or not size:
+            continue
+        if start + file_size > length or file_size > size:
+            raise StandinError(f"'{path}' is truncated: segment {index} is not in the file")
+        segments.append(Segment(index, virtual, physical, file_size, size))
+    if not segments:
+        raise StandinError(f"'{path}' has nothing to load: link it as an executable")
+    return segments
+
+
+def check_application(path: str, board: Board) -> None:
+    """Refuse an ELF that the board could not run.
+
+    Raises:
+        StandinError: not an Arm ELF, a segment outside the board's memory, or no vector table.
+    """
+    segments = load_segments(path)
+    for segment in segments:
+        for address, size in ((segment.virtual, segment.size), (segment.physical, segment.file_size)):
+            if not _fits(board.regions, address, size):
+                raise StandinError(_misfit(path, segment, address, size, segments, board))
+    vectors = [region for region in board.regions if region.name.startswith("ITCM")]
+    if not any(
+        segment.physical == region.origin and segment.file_size >= _RESET_VECTORS
+        for segment in segments
+        for region in vectors
+    ):
+        places = " or ".join(f"0x{region.origin:08x}" for region in vectors)
+        raise StandinError(f"'{path}' has no vector table: {board.name} boots from {places}")
+
+
+def check_data(data: DataFile, board: Board) -> None:
+    """Refuse raw data that is unreadable or does not fit.
+
+    Raises:
+        StandinError: see above.
+    """
+    try:
+        with Path(data.path).open("rb") as file:
+            size = file.seek(0, 2)
+    except OSError as error:
+        raise StandinError(f"cannot read the data file '{data.path}': {error.strerror}") from None
+    regions = board.regions + _DATA_REGIONS.get(board.name, ())
+    if not _fits(regions, data.address, size):
+        raise StandinError(
+            f"--data '{data.path}': {_range(data.address, size)} is outside {board.name}'s memory; "
+            f"nearest: {_nearest(regions, data.address)}"
+        )
+
+
+def _fits(regions: tuple[Region, ...], address: int, size: int) -> bool:
+    return size == 0 or any(region.holds(address, size) for region in regions)
+
+
+def _misfit(
+    path: str, segment: Segment, address: int, size: int, segments: list[Segment], board: Board
+) -> str:
+    others = [
+        other.name
+        for other in BOARDS.values()
+        if other != board and all(_fits(other.regions, one.virtual, one.size) for one in segments)
+    ]
+    hint = f"; the image fits {others[0]}: was it built for that board?" if others else ""
+    return (
+        f"'{path}' segment {segment.index}: {_range(address, size)} is outside {board.name}'s memory; "
+        f"nearest: {_nearest(board.regions, address)}{hint}"
+    )
+
+
+def _range(address: int, size: int) -> str:
+    return f"0x{address:08x}-0x{address + max(size, 1) - 1:08x} ({size} bytes)"
+
+
+def _nearest(regions: tuple[Region, ...], address: int) -> str:
+    def distance(region: Region) -> int:
+        return max(region.origin - address, address - region.end + 1, 0)
+
+    region = min(regions, key=distance)
+    return f"{region.name} 0x{region.origin:08x}-0x{region.end - 1:08x}"

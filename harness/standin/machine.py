@@ -1,0 +1,215 @@
+"""The loop: one simulation from the first instruction to its exit status."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import time
+from collections.abc import Sequence
+
+from harness.standin.arguments import Options
+from harness.standin.confined import Confinement
+from harness.standin.console import EOT, Console
+from harness.standin.devices import Device
+from harness.standin.errors import LockupError, QemuError, TimeLimitError
+from harness.standin.fileio import FileService
+from harness.standin.gdb import PC, Gdb, Stop, parse_stop
+from harness.standin.qemu import Qemu
+
+STOPPED_BY_LIMIT = "Info: Simulation is stopping. Reason: CPU time has been exceeded."
+_GRACE = 2.0  # seconds that a stopped or dying QEMU gets
+_CPU_CHECK = 0.05  # seconds between looks at the CPU time
+_ERROR_TAIL = 1 << 14  # bytes of QEMU's messages that are kept
+_STDIN = 0
+
+
+class _EotError(Exception):
+    """UART0 sent EOT under shutdown_on_eot."""
+
+
+class Machine:
+    """Serves one started QEMU: console, semihosting files, devices and limits."""
+
+    def __init__(
+        self,
+        options: Options,
+        qemu: Qemu,
+        console: Console,
+        files: Confinement,
+        devices: Sequence[Device] = (),
+    ) -> None:
+        self._options = options
+        self._qemu = qemu
+        self._console = console
+        self._devices = devices
+        self._gdb = Gdb(qemu.gdb)
+        self._errors = b""
+        self._exited = False
+        self._streams = {qemu.uart: self._uart, qemu.errors: self._error}
+        self._poll = select.poll()
+        self._poll.register(self._gdb.fileno(), select.POLLIN)
+        for descriptor in self._streams:
+            os.set_blocking(descriptor, False)
+            self._poll.register(descriptor, select.POLLIN)
+        self._files = FileService(self._gdb, files, console.semihosting, self._read_input, self._warn)
+
+    def version(self) -> str:
+        """Version of the running QEMU in its own words.
+
+        Raises:
+            QemuError: it did not come up.
+        """
+        try:
+            return self._gdb.monitor("info version")
+        except QemuError:
+            self._ended()
+            raise
+
+    def run(self) -> int:
+        """Run to the end and return the exit status.
+
+        Raises:
+            QemuError: QEMU failed.
+            LockupError: the CPU locked up.
+        """
+        try:
+            return self._run()
+        except _EotError:
+            return 0
+        except TimeLimitError:
+            self._stopped_by_limit()
+            return 0
+
+    def _run(self) -> int:
+        limit = self._options.time_limit
+        self._gdb.deadline = float("inf") if limit is None else time.monotonic() + limit
+        try:
+            for device in self._devices:
+                for base in (device.base, *device.aliases):
+                    self._gdb.watch(base, device.size)
+            self._gdb.resume()
+            while not self._exited:
+                self._turn()
+        except QemuError:  # its connection is gone; the process's end says why
+            return self._ended()
+        return self._ended()
+
+    def _turn(self) -> None:
+        """Wait for the next event and serve it."""
+        left = self._gdb.deadline - time.monotonic()
+        if self._options.cpu_limit is not None:
+            used = self._qemu.cpu_seconds()
+            left = 0 if used >= self._options.cpu_limit else min(left, _CPU_CHECK)
+        if left <= 0:
+            raise TimeLimitError
+        events = self._poll.poll(None if left == float("inf") else left * 1000 + 1)
+        for descriptor, _ in events:
+            if descriptor in self._streams:
+                self._drain(descriptor)
+        if any(descriptor == self._gdb.fileno() for descriptor, _ in events):
+            self._gdb.fill()
+            while (packet := self._gdb.pending()) is not None:
+                self._serve(packet)
+
+    def _serve(self, packet: bytes) -> None:
+        """Answer what QEMU sent while the guest ran; what UART0 printed before comes first."""
+        self._drain(self._qemu.uart)
+        if packet.startswith(b"F"):
+            self._gdb.send(self._files.serve(packet))
+        elif packet.startswith(b"W"):
+            self._exited = True
+        elif (stop := parse_stop(packet)) is not None:
+            self._access(stop)
+
+    def _access(self, stop: Stop) -> None:
+        """The guest stopped; only a device's watchpoint does that."""
+        pc = self._gdb.core_registers()[PC]
+        raise QemuError(f"the guest stopped at PC=0x{pc:08x} (signal {stop.signal}); no device is there")
+
+    # Streams
+
+    def _drain(self, descriptor: int) -> bool:
+        """Pass on what a stream of QEMU's holds; False at its end."""
+        while descriptor in self._streams:
+            try:
+                data = os.read(descriptor, 1 << 16)
+            except BlockingIOError:
+                return True
+            if not data:
+                self._poll.unregister(descriptor)
+                del self._streams[descriptor]
+            else:
+                self._streams[descriptor](data)
+        return False
+
+    def _uart(self, data: bytes) -> None:
+        before, eot, _ = data.partition(EOT) if self._options.shutdown_on_eot else (data, b"", b"")
+        self._console.uart(before)
+        if eot:
+            raise _EotError
+
+    def _error(self, data: bytes) -> None:
+        self._errors = (self._errors + data)[-_ERROR_TAIL:]
+
+    def _warn(self, text: str) -> None:
+        self._console.line(f"Warning: stand-in: {text}")
+
+    def _read_input(self, size: int) -> bytes:
+        """Standard input for the program; waits for it like a terminal."""
+        poll = select.poll()
+        poll.register(_STDIN, select.POLLIN)
+        poll.register(self._gdb.fileno(), select.POLLIN)  # the guest stands still: only QEMU's end
+        left = self._gdb.deadline - time.monotonic()
+        events = dict(poll.poll(None if left == float("inf") else max(left, 0) * 1000 + 1))
+        if not events:
+            raise TimeLimitError
+        if _STDIN not in events:
+            self._gdb.fill()
+        return os.read(_STDIN, size) if _STDIN in events else b""
+
+    # The end
+
+    def _ended(self) -> int:
+        """Collect QEMU's last words and judge its end."""
+        deadline = time.monotonic() + _GRACE
+        while self._streams and (left := deadline - time.monotonic()) > 0:
+            for descriptor, _ in self._poll.poll(left * 1000 + 1):
+                if not self._drain(descriptor) and descriptor == self._gdb.fileno():
+                    self._poll.unregister(descriptor)
+        if self._streams:
+            self._qemu.kill()
+            raise QemuError("QEMU hung at its end and was killed")
+        status = self._qemu.wait()
+        if self._exited and status >= 0:
+            return status
+        text = self._errors.decode(errors="replace")
+        if "Lockup" in text:
+            raise LockupError(_lockup_message(text))
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        tail = "".join(f"\n  {line}" for line in text.strip().splitlines()[-5:])
+        raise QemuError(f"QEMU {how} before the program finished{tail and '; its last messages:'}{tail}")
+
+    def _stopped_by_limit(self) -> None:
+        self._gdb.deadline = time.monotonic() + _GRACE
+        pc: int | None = None
+        try:
+            self._gdb.interrupt()
+            pc = self._gdb.core_registers()[PC]
+            self._drain(self._qemu.uart)
+        except (QemuError, TimeLimitError, ValueError):
+            pass  # the message below is due anyway
+        self._console.line(STOPPED_BY_LIMIT)
+        if pc is not None:
+            self._console.line(f"Info: stand-in: the program was at PC=0x{pc:08x} when it was stopped.")
+
+
+def _lockup_message(dump: str) -> str:
+    """One line from QEMU's message and register dump."""
+    registers = dict(re.findall(r"\b(R\d\d|XPSR)=([0-9a-f]{8})", dump))
+    reason = re.search(r"Lockup:?\s*(.*)", dump)
+    pc, lr, xpsr = (registers.get(name, "unknown") for name in ("R15", "R14", "XPSR"))
+    return (
+        f"the CPU locked up at PC=0x{pc} (LR=0x{lr}, xPSR=0x{xpsr}): a fault inside a fault handler, "
+        f"or no handler; QEMU: {reason[1].strip() if reason else ''}"
+    )
