@@ -175,7 +175,7 @@ class Gdb:
         for batch in _batches(chunks):
             self._send_raw(b"".join(frame(b"m%x,%x" % chunk) for chunk in batch))
             replies = [self.receive() for _ in batch]
-            for reply, (at, length) in zip(replies, batch):
+            for reply, (at, length) in zip(replies, batch, strict=True):
                 if len(reply) != 2 * length:
                     raise GuestMemoryError(f"no memory at 0x{at:08x}")
                 data += bytes.fromhex(reply.decode())
@@ -195,7 +195,7 @@ class Gdb:
             )
             self._send_raw(b"".join(map(frame, packets)))
             replies = [self.receive() for _ in batch]
-            for reply, (at, _) in zip(replies, batch):
+            for reply, (at, _) in zip(replies, batch, strict=True):
                 if reply != b"OK":
                     raise GuestMemoryError(f"no memory at 0x{address + at:08x}")
 

@@ -13,7 +13,6 @@ from harness.standin.confined import Confinement
 from harness.standin.console import Console
 from harness.standin.errors import STATUS_QEMU, StandinError
 from harness.standin.image import check_application, check_data
-from harness.standin.machine import Machine
 from harness.standin.parameters import known_parameters
 from harness.standin.qemu import MACHINES, is_tested, parse_version, start
 from harness.targets import FVP_BOARDS, FVP_SSE300_U55
@@ -102,11 +101,13 @@ def _simulate(options: Options) -> int:
     begin = time.monotonic()
     qemu = start(options)
     try:
+        from harness.standin.machine import Machine  # while QEMU starts
+
         machine = Machine(options, qemu, console, files)
         _announce(options, console, machine.version())
         status = machine.run()
         if options.statistics:
-            _print_statistics(console, time.monotonic() - begin, qemu.cpu_seconds())
+            _print_statistics(console, time.monotonic() - begin)
         return status
     except StandinError as error:
         console.line(f"Error: stand-in: {error}")
@@ -126,7 +127,7 @@ def _announce(options: Options, console: Console, version: str) -> None:
         console.line(f"Warning: stand-in: QEMU {text} is untried; 7.2 and 10 are known to work")
 
 
-def _print_statistics(console: Console, wall: float, cpu: float) -> None:
+def _print_statistics(console: Console, wall: float) -> None:
     console.line("--- stand-in statistics ---")
     console.line(f"Host wall time             : {wall:.3f} s, start-up of QEMU included")
     console.line("Simulated time, instructions: not available (no cycle or instruction model)")

@@ -6,7 +6,6 @@ use on command lines for these boards. A parameter without an effect here says s
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from harness.standin.errors import StandinError
@@ -70,6 +69,8 @@ def known_parameters(fvp: str) -> dict[str, Parameter]:
 
 def near_names(name: str, known: dict[str, Parameter]) -> list[str]:
     """Names in `known` that resemble `name`, best first; a name that ends alike counts too."""
+    import difflib  # only an error pays for it
+
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     tail = name.rsplit(".", 1)[-1]
     return near or [other for other in known if other.rsplit(".", 1)[-1] == tail][:3]
