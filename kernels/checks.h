@@ -33,6 +33,18 @@ inline bool same_layout(const Tensor& a, const Tensor& b) {
   return true;
 }
 
+// True if logical order is storage order, apart from dimensions of size 1.
+inline bool is_row_major(const Tensor& tensor) {
+  size_t previous = 0;
+  for (size_t i = 0; i < tensor.sizes().size(); ++i) {
+    const size_t dim = storage_dim(tensor, i);
+    if (tensor.sizes()[dim] == 1) continue;
+    if (dim < previous) return false;
+    previous = dim;
+  }
+  return true;
+}
+
 class Check {
  public:
   Check(KernelRuntimeContext& context, const char* op) : context_(context), op_(op) {}

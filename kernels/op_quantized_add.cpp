@@ -22,7 +22,7 @@ Tensor& quantized_add_out(KernelRuntimeContext& context, const Tensor& self,
       !check.rescale(other_multiplier, other_shift, "other_multiplier", "other_shift") ||
       !check.rescale(output_multiplier, output_shift, "output_multiplier", "output_shift") ||
       !check.bounds<int8_t>(activation_min, activation_max, "activation_min", "activation_max") ||
-      !kernels::prepare_channel_binary(check, self, other, out)) {
+      !kernels::prepare_channel_broadcast(check, self, other, out)) {
     return out;
   }
   const kernels::AddParameters p{
@@ -34,7 +34,9 @@ Tensor& quantized_add_out(KernelRuntimeContext& context, const Tensor& self,
       kernels::Rescale(static_cast<int32_t>(output_multiplier), static_cast<int32_t>(output_shift)),
       static_cast<int32_t>(activation_min),
       static_cast<int32_t>(activation_max)};
-  kernels::run_binary_s8(self, other, out, kernels::isa::Add{p});
+  kernels::for_each_run<int8_t>(self, other, out, [&p](auto a, auto b, int8_t* to, size_t count) {
+    kernels::isa::binary_s8(a, b, to, count, kernels::isa::Add{p});
+  });
   return out;
 }
 

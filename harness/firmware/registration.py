@@ -166,7 +166,8 @@ def cpp_type(argument: Argument) -> str:
         element = f"ArrayRef<{inner}>"
     if argument.optional:
         return f"const std::optional<{element}>&"
-    return f"const {element}&" if element in ("Tensor", "Scalar") else str(element)
+    by_reference = argument.is_list or element in ("Tensor", "Scalar")
+    return f"const {element}&" if by_reference else str(element)
 
 
 def load_operators(yaml_path: Path) -> tuple[Operator, ...]:

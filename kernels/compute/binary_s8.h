@@ -7,20 +7,15 @@
 #include <cstdint>
 
 #include "compute/lanes.h"
+#include "compute/operand.h"
 #include "isa.h"
 
 namespace kernels {
 
-// An operand: element i is at data[i * step]; a step of 0 repeats one element.
-struct Operand {
-  const int8_t* data;
-  size_t step;
-};
-
 namespace scalar {
 
 template <typename Op>
-void binary_s8(Operand a, Operand b, int8_t* out, size_t count, Op op) {
+void binary_s8(Operand<int8_t> a, Operand<int8_t> b, int8_t* out, size_t count, Op op) {
   for (size_t i = 0; i < count; ++i) {
     out[i] = static_cast<int8_t>(op(a.data[i * a.step], b.data[i * b.step]));
   }
@@ -44,7 +39,7 @@ void binary_s8_contiguous(const int8_t* a, const int8_t* b, int8_t* out, size_t 
 }
 
 template <typename Op>
-void binary_s8_strided(Operand a, Operand b, int8_t* out, size_t count, Op op) {
+void binary_s8_strided(Operand<int8_t> a, Operand<int8_t> b, int8_t* out, size_t count, Op op) {
   const uint32x4_t offsets_a = vmulq(vidupq_n_u32(0u, 1), static_cast<uint32_t>(a.step));
   const uint32x4_t offsets_b = vmulq(vidupq_n_u32(0u, 1), static_cast<uint32_t>(b.step));
   for (size_t i = 0; i < count; i += 4) {
@@ -56,7 +51,7 @@ void binary_s8_strided(Operand a, Operand b, int8_t* out, size_t count, Op op) {
 }
 
 template <typename Op>
-void binary_s8(Operand a, Operand b, int8_t* out, size_t count, Op op) {
+void binary_s8(Operand<int8_t> a, Operand<int8_t> b, int8_t* out, size_t count, Op op) {
   if (a.step == 1 && b.step == 1) {
     binary_s8_contiguous(a.data, b.data, out, count, op);
   } else {
