@@ -1,0 +1,68 @@
+"""What all engines do around their process: check, boot, collect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+
+from harness.console.events import significant
+from harness.console.evidence import LOG_NAME
+from harness.console.process import LaunchError, run_process
+from harness.engines.directory import check_files, clear_outputs, output_states, write_spec
+from harness.engines.environment import fingerprint
+from harness.flow import EngineIdentity, RunResult, RunSpec
+from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
+
+
+def execute(
+    identity: EngineIdentity, argv: Sequence[str], env: Mapping[str, str], spec: RunSpec, directory: Path
+) -> RunResult:
+    """Boot `argv` in `directory` and collect what it leaves behind.
+
+    Raises:
+        HarnessError: the directory is not what `spec` describes, or the process cannot be started.
+    """
+    started = perf_counter()
+    check_files(spec, directory)
+    clear_outputs(spec, directory)
+    write_spec(spec, directory)
+    prepared = perf_counter()
+    try:
+        record = run_process(
+            argv,
+            cwd=directory,
+            env=env,
+            log=directory / LOG_NAME,
+            limits=spec.limits,
+            significant=significant,
+        )
+    except LaunchError as error:
+        outcome = Outcome(
+            Phase.LAUNCH,
+            OutcomeClass.ENV_LOADER,
+            f"{argv[0]} cannot be started: {error}",
+            "is the file an executable for this machine? `harness doctor` shows which one was chosen",
+        )
+        raise HarnessError(outcome) from error
+    ended = perf_counter()
+    outputs = {state.name: state.sha256 for state in output_states(spec, directory) if state.size is not None}
+    durations = {
+        "prepare": prepared - started,
+        "simulate": record.durations["total"],
+        "collect": perf_counter() - ended,
+    }
+    if "first_byte" in record.durations:
+        durations["first_byte"] = record.durations["first_byte"]
+    return RunResult(
+        spec=spec,
+        directory=directory,
+        engine=identity,
+        argv=record.argv,
+        lines=record.lines,
+        stopped_by=record.stopped_by,
+        exit_status=record.exit_status,
+        outputs=outputs,
+        durations=durations,
+        environment=fingerprint(),
+    )

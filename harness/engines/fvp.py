@@ -1,0 +1,46 @@
+"""A Corstone FVP as an engine: Arm's, or the stand-in that takes the same command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.engines.base import Capabilities
+from harness.engines.command import command_for
+from harness.engines.environment import simulator_environment
+from harness.engines.execute import execute
+from harness.engines.identity import identify
+from harness.flow import EngineIdentity, RunResult, RunSpec
+from harness.targets import CORSTONE_300, FVP_BOARDS, Target, target_named
+
+
+class FvpEngine:
+    """Boots one FVP executable, named by its absolute path."""
+
+    def __init__(self, executable: Path) -> None:
+        self._executable = executable.absolute()
+
+    def identity(self) -> EngineIdentity:
+        """Arm's or ours, by `--version` and hash; see `identify`."""
+        return identify(self._executable)
+
+    def capabilities(self, target: Target) -> Capabilities:
+        """Arm's runs the targets of its board; the stand-in those of Corstone-300, without an NPU so far."""
+        board = FVP_BOARDS.get(self._executable.name)
+        if board is not target.board:
+            return Capabilities(True, reason=f"{self._executable.name} does not simulate {target.board.name}")
+        if self.identity().kind == "fvp":
+            return Capabilities(True, npu=True)
+        if board is not CORSTONE_300:
+            return Capabilities(True, reason=f"the stand-in does not simulate {board.name} yet")
+        return Capabilities(True)
+
+    def run(self, spec: RunSpec, directory: Path) -> RunResult:
+        """Boot the board once.
+
+        Raises:
+            HarnessError: CONFIG/CMDLINE, CONFIG/INPUT, BUNDLE_INVALID, ENV/LOADER or NOT_RUN.
+        """
+        directory = directory.absolute()
+        identity = self.identity()
+        command = command_for(self._executable, target_named(spec.target), spec, directory)
+        return execute(identity, command.argv(), simulator_environment(self._executable), spec, directory)
