@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from harness.aot.values import storage_bytes
 from harness.flow import TensorSpec
 from harness.pte import ProgramFile
 from harness.targets import Isa, Target
-
 
 # In this order: the passes first, or the dialect and its passes import each other in a circle.
 _MODULES = (
@@ -21,6 +22,12 @@ _MODULES = (
     "executorch.devtools.bundled_program.serialize",
     "torchao.quantization.pt2e.quantize_pt2e",
 )
+
+
+def import_torch() -> None:
+    """Import torch with what torch.export would import at its first call."""
+    for name in ("torch", "torch.export", "torch._dynamo"):
+        importlib.import_module(name)
 
 
 def import_executorch() -> None:
@@ -64,7 +71,7 @@ def quantize(exported: Any, inputs: tuple[Any, ...], samples: Iterable[tuple[Any
     prepared = prepare_pt2e(exported.module(check_guards=False), CortexMQuantizer())
     with torch.no_grad():
         for sample in samples:
-            prepared(*sample)
+            prepared(*copy.deepcopy(sample))  # a module may write into its inputs
         return torch.export.export(convert_pt2e(prepared), inputs)
 
 
@@ -87,8 +94,6 @@ def run_passes(edge: Any, config: Any) -> Any:
 
 def run(exported: Any, inputs: tuple[Any, ...]) -> list[Any]:
     """Flat outputs of an exported program; neither it nor `inputs` change."""
-    import copy
-
     import torch
     from torch.utils import _pytree
 
@@ -116,29 +121,20 @@ def bundle(program: Any, described: ProgramFile, inputs: Sequence[Any], referenc
     from executorch.devtools.bundled_program.core import BundledProgram
     from executorch.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
 
-    method = described.method()
-    case = MethodTestCase(
-        [_laid_out(value, spec) for value, spec in zip(inputs, method.inputs, strict=True)],
-        [_laid_out(value, spec) for value, spec in zip(references, method.outputs, strict=True)],
-    )
-    bundled = BundledProgram(program, [MethodTestSuite("forward", [case])])
+    bundled = BundledProgram(program, [MethodTestSuite("forward", [MethodTestCase(inputs, references)])])
     stored = bundled.serialize_to_schema().method_test_suites[0].test_cases[0]
-    # Strides do not tell the dim order where a dimension is 1; the program does.
-    for values, specs in ((stored.inputs, method.inputs), (stored.expected_outputs, method.outputs)):
-        for value, spec in zip(values, specs, strict=True):
-            if hasattr(value.val, "dim_order"):
-                value.val.dim_order = list(spec.dim_order)
+    method = described.method()
+    # BundledProgram stores tensors in plain order; the runtime copies bytes, so the program's order it is.
+    _lay_out(stored.inputs, inputs, method.inputs)
+    _lay_out(stored.expected_outputs, references, method.outputs)
     return bytes(serialize_from_bundled_program_to_flatbuffer(bundled))
 
 
-def _laid_out(value: Any, spec: TensorSpec) -> Any:
-    import torch
-
-    if not isinstance(value, torch.Tensor):
-        return value
-    stored = value.detach().permute(spec.dim_order).contiguous()
-    inverse = sorted(range(len(spec.dim_order)), key=spec.dim_order.__getitem__)
-    return stored.clone(memory_format=torch.contiguous_format).permute(inverse)
+def _lay_out(stored: Sequence[Any], values: Sequence[Any], specs: Sequence[TensorSpec]) -> None:
+    for slot, value, spec in zip(stored, values, specs, strict=True):
+        if hasattr(slot.val, "dim_order"):
+            slot.val.data = storage_bytes(value, spec)
+            slot.val.dim_order = list(spec.dim_order)
 
 
 def graph_json(lowered: Any) -> bytes:

@@ -67,17 +67,21 @@ def lower(case: Case, cache: Path, *, verbose: bool = False) -> Program:
 
 def lower_timed(case: Case, cache: Path, *, verbose: bool = False) -> Lowering:
     """As `lower`, and says how long each step took."""
-    steps = Steps(cache.resolve() / "failures", f"{case.name}-{case.target.name}-{case.seed}")
-    with quiet(verbose):
-        with steps.step("import", "importing torch"):
-            import torch  # noqa: F401
-
-            if not case.quantize:
-                compiler.import_executorch()  # such a module may call cortex_m operators
-        with seeded(case.seed):
-            prepared = _prepare(case, steps)
-            program, cached = fetch(cache.resolve(), prepared.key, lambda: _make(prepared, steps))
-    return Lowering(program, cached, dict(steps.durations), durations_of(program))
+    cache = cache.resolve()
+    steps = Steps(cache / "failures", f"{case.name}-{case.target.name}-{case.seed}")
+    try:
+        with quiet(verbose):
+            with steps.step("import", "importing torch"):
+                compiler.import_torch()
+                if not case.quantize:
+                    compiler.import_executorch()  # such a module may call cortex_m operators
+            with seeded(case.seed):
+                prepared = _prepare(case, steps)
+                program, cached = fetch(cache, prepared.key, lambda: _make(prepared, steps))
+        return Lowering(program, cached, dict(steps.durations), durations_of(program))
+    except OSError as error:
+        summary = f"the cache {cache} cannot be used: {error.strerror or error}"
+        raise HarnessError(Outcome(Phase.LOWER, OutcomeClass.CONFIG_OPTIONS, summary)) from error
 
 
 def _prepare(case: Case, steps: Steps) -> _Prepared:

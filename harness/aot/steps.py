@@ -65,7 +65,10 @@ class Steps:
         return log
 
 
-def _first_line(error: Exception, limit: int = 240) -> str:
+def _first_line(error: BaseException, limit: int = 240) -> str:
+    """First line of the error at the root: pass managers wrap the reason in "a pass failed"."""
+    while error.__cause__ is not None:
+        error = error.__cause__
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
     return text if len(text) <= limit else text[: limit - 3] + "..."
@@ -73,12 +76,12 @@ def _first_line(error: Exception, limit: int = 240) -> str:
 
 @contextmanager
 def quiet(verbose: bool) -> Iterator[None]:
-    """Keep warnings and log records below ERROR of torch and executorch off the terminal."""
+    """Keep warnings and log records of torch and executorch off the terminal; errors are raised anyway."""
     if verbose:
         yield
         return
     before = logging.root.manager.disable
-    logging.disable(max(before, logging.WARNING))
+    logging.disable(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,0 +1,41 @@
+"""Lowers one case in a process of its own: `lower_child.py CACHE [executorch-first]`; prints JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from harness.aot import compiler, lower_timed
+from harness.aot.steps import quiet
+from harness.flow import Case
+from harness.targets import target_named
+
+
+def main() -> None:
+    if "executorch-first" in sys.argv[2:]:
+        with quiet(False):
+            compiler.import_executorch()
+
+    import torch
+
+    case = Case(
+        lambda rng: torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4)),
+        lambda rng: (torch.randn(3, 8, generator=rng),),
+        target_named("m55"),
+        seed=7,
+    )
+    lowering = lower_timed(case, Path(sys.argv[1]))
+    print(
+        json.dumps(
+            {
+                "key": lowering.program.directory.name,
+                "cached": lowering.cached,
+                "hashes": dict(lowering.program.hashes),
+                "steps": sorted(lowering.durations),
+            }
+        )
+    )
+
+
+main()
