@@ -1,0 +1,79 @@
+"""Runners built from this tree with the tests' own operators, and the programs they are given.
+
+Everything is made once per session, whichever xdist worker comes first.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.runner.runners import HERE, VARIANTS, Runner, configure, once
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that all xdist workers of this session have in common."""
+    base = tmp_path_factory.getbasetemp()
+    directory = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "runner-tests"
+    directory.mkdir(exist_ok=True)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def build(shared: Path) -> Callable[[str], Runner]:
+    """Builds a variant of the runner, in a path with a blank in it."""
+
+    def make(directory: Path, variant: str) -> None:
+        manifest = directory / "manifest.json"
+        manifest.write_text('{"version": 1, "target": "cortex-m55"}')
+        configured = configure(directory, {**VARIANTS[variant], "MANIFEST": str(manifest)})
+        assert configured.returncode == 0, configured.stdout + configured.stderr
+        built = subprocess.run(["ninja", "-C", str(directory)], capture_output=True, text=True, check=False)
+        assert built.returncode == 0, built.stdout + built.stderr
+
+    def get(variant: str) -> Runner:
+        directory = once(shared, f"build {variant}", lambda path: make(path, variant))
+        return Runner(directory / "executor_runner", emulated=variant == "target")
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def programs(shared: Path) -> Path:
+    """The directory of the test programs."""
+
+    def make(directory: Path) -> None:
+        subprocess.run(
+            [sys.executable, "-W", "ignore", str(HERE / "programs.py"), str(directory)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+
+    return once(shared, "programs", make)
+
+
+@pytest.fixture
+def files(programs: Path, tmp_path: Path) -> Path:
+    """A fresh directory with all programs and inputs."""
+    for file in programs.iterdir():
+        shutil.copy(file, tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(params=sorted(VARIANTS))
+def runner(request: pytest.FixtureRequest, build: Callable[[str], Runner]) -> Runner:
+    """The runner in every variant."""
+    return build(str(request.param))
+
+
+@pytest.fixture
+def target_runner(build: Callable[[str], Runner]) -> Runner:
+    """The runner for the board."""
+    return build("target")
