@@ -46,6 +46,7 @@ class Machine:
         self._gdb = Gdb(qemu.gdb)
         self._errors = b""
         self._exited = False
+        self._serving = False  # the guest stands still in a File-I/O request
         self._streams = {qemu.uart: self._uart, qemu.errors: self._error}
         self._poll = select.poll()
         self._poll.register(self._gdb.fileno(), select.POLLIN)
@@ -116,7 +117,9 @@ class Machine:
         """Answer what QEMU sent while the guest ran; what UART0 printed before comes first."""
         self._drain(self._qemu.uart)
         if packet.startswith(b"F"):
+            self._serving = True
             self._gdb.send(self._files.serve(packet))
+            self._serving = False
         elif packet.startswith(b"W"):
             self._exited = True
         elif (stop := parse_stop(packet)) is not None:
@@ -191,17 +194,17 @@ class Machine:
         raise QemuError(f"QEMU {how} before the program finished{tail and '; its last messages:'}{tail}")
 
     def _stopped_by_limit(self) -> None:
+        """Stop the guest and say where it was."""
         self._gdb.deadline = time.monotonic() + _GRACE
-        pc: int | None = None
+        place = "in a semihosting call"
         try:
-            self._gdb.interrupt()
-            pc = self._gdb.core_registers()[PC]
+            if not self._serving and self._gdb.interrupt() is not None:
+                place = f"at PC=0x{self._gdb.core_registers()[PC]:08x}"
             self._drain(self._qemu.uart)
-        except (QemuError, TimeLimitError, ValueError):
-            pass  # the message below is due anyway
+        except (QemuError, TimeLimitError):
+            place = "at an unknown place (QEMU does not answer)"
         self._console.line(STOPPED_BY_LIMIT)
-        if pc is not None:
-            self._console.line(f"Info: stand-in: the program was at PC=0x{pc:08x} when it was stopped.")
+        self._console.line(f"Info: stand-in: the program was {place} when it was stopped.")
 
 
 def _lockup_message(dump: str) -> str:

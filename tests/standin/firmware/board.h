@@ -70,11 +70,12 @@ static inline void print_number(void (*print)(const char *), int number) {
 
 int main(void);
 extern uint32_t stack_top;
+extern const void *const vectors[16];
 static void reset(void) {
   uart_start();
   sh_exit(main());
   for (;;) {
   }
 }
-__attribute__((section(".vectors"), used)) static const void *const vectors[16] = {
+__attribute__((section(".vectors"), used)) const void *const vectors[16] = {
     &stack_top, (void *)reset};

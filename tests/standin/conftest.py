@@ -1,0 +1,81 @@
+"""Firmware built here, and the stand-in run as users run it: through its launcher."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from harness.standin.launchers import launcher_directory
+from harness.targets import FVP_SSE300_U55
+
+FIRMWARE = Path(__file__).parent / "firmware"
+CFLAGS = ["-mcpu=cortex-m55", "-mthumb", "-O1", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib"]
+LIMIT = 60  # seconds for one run, far beyond what a loaded machine needs
+SEMIHOSTING = ("-C", "cpu0.semihosting-enable=1")
+
+Firmware = Callable[[str], Path]
+
+
+class RunStandin(Protocol):
+    """Runs the stand-in to its end."""
+
+    def __call__(
+        self, elf: Path, *arguments: str, cwd: Path | None = None, stdin: bytes = b""
+    ) -> subprocess.CompletedProcess[bytes]: ...
+
+
+@pytest.fixture(scope="session")
+def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+    """Path of the ELF of a program in firmware/, compiled on first use."""
+    directory = tmp_path_factory.mktemp("firmware")
+
+    def build(name: str) -> Path:
+        elf = directory / f"{name}.elf"
+        if not elf.exists():
+            source, script = FIRMWARE / f"{name}.c", FIRMWARE / "board.ld"
+            subprocess.run(["arm-none-eabi-gcc", *CFLAGS, "-T", script, source, "-o", elf], check=True)
+        return elf
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def launcher() -> Path:
+    """The launcher of the Corstone-300 FVP."""
+    return launcher_directory() / FVP_SSE300_U55
+
+
+@pytest.fixture
+def run_standin(launcher: Path, tmp_path: Path) -> RunStandin:
+    def run(
+        elf: Path, *arguments: str, cwd: Path | None = None, stdin: bytes = b""
+    ) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [launcher, *arguments, "-a", str(elf)],
+            cwd=cwd or tmp_path,
+            input=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=LIMIT,
+        )
+
+    return run
+
+
+def children(pid: int) -> list[int]:
+    """Processes whose parent is `pid`."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_running(pid: int) -> bool:
+    """True unless `pid` is gone or only waits to be collected."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
