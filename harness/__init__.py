@@ -10,8 +10,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from harness.flow import Attempt, Case, Program, RunnerElf, TensorSpec, Tolerance
     from harness.plugin.cases import cases
+    from harness.plugin.fixtures import Check, Lower, Run
 
-__all__ = ["Attempt", "Case", "Program", "RunnerElf", "TensorSpec", "Tolerance", "cases"]
+__all__ = [
+    "Attempt",
+    "Case",
+    "Check",
+    "Lower",
+    "Program",
+    "Run",
+    "RunnerElf",
+    "TensorSpec",
+    "Tolerance",
+    "cases",
+]
+
+_PLUGIN = {
+    "cases": "harness.plugin.cases",
+    **dict.fromkeys(("Check", "Lower", "Run"), "harness.plugin.fixtures"),
+}
 
 
 def __getattr__(name: str) -> object:
@@ -20,4 +37,4 @@ def __getattr__(name: str) -> object:
 
     if name not in __all__:
         raise AttributeError(f"module 'harness' has no attribute '{name}'")
-    return getattr(import_module("harness.plugin.cases" if name == "cases" else "harness.flow"), name)
+    return getattr(import_module(_PLUGIN.get(name, "harness.flow")), name)

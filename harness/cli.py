@@ -15,7 +15,7 @@ from harness.settings import ENGINES, Settings, SettingsError, resolve
 from harness.targets import TARGETS, target_named
 
 app = typer.Typer(
-    help="Test ExecuTorch programs on Arm's Corstone boards: Arm's FVP where there is one, else the open stand-in.",
+    help="Test ExecuTorch programs on Arm's Corstone boards: on Arm's FVP, or on the open stand-in.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -60,9 +60,13 @@ def doctor() -> None:
 def run(
     file: Annotated[Path, typer.Argument(help="module file (.py), program (.pte) or bundle (.bpte)")],
     target: TargetOption = "cortex-m55",
-    bundleio: Annotated[bool, typer.Option(help="boot with a bundle: inputs and references in one file")] = False,
+    bundleio: Annotated[
+        bool, typer.Option(help="boot with a bundle: inputs and references in one file")
+    ] = False,
     engine: EngineOption = "auto",
-    inputs: Annotated[list[Path] | None, typer.Option("--input", "-i", help="raw input file of a .pte")] = None,
+    inputs: Annotated[
+        list[Path] | None, typer.Option("--input", "-i", help="raw input file of a .pte")
+    ] = None,
     directory: Annotated[Path | None, typer.Option(help="keep the evidence here")] = None,
     timelimit: Annotated[int, typer.Option(help="seconds after which the simulator stops the program")] = 120,
     qtol: Annotated[float, typer.Option(help="allowed difference in quantization steps")] = 0.0,
@@ -82,7 +86,14 @@ def run(
     harness = Harness(settings, progress=lambda text: _err.print(text, markup=False))
     place = directory or Path(tempfile.mkdtemp(prefix="harness-run-"))
     attempt = run_file(
-        harness, file, target_named(target), place, bundleio=bundleio, inputs=inputs or [], qtol=qtol, atol=atol
+        harness,
+        file,
+        target_named(target),
+        place,
+        bundleio=bundleio,
+        inputs=inputs or [],
+        qtol=qtol,
+        atol=atol,
     )
     if verbose and attempt.result is not None:
         for line in attempt.result.lines:
@@ -150,9 +161,7 @@ def upstream(
     from harness.upstream import run_suite
 
     settings = _settings(engine=engine)
-    raise typer.Exit(
-        run_suite(suite, context.args, settings, lambda text: _err.print(text, markup=False))
-    )
+    raise typer.Exit(run_suite(suite, context.args, settings, lambda text: _err.print(text, markup=False)))
 
 
 def main() -> None:

@@ -73,9 +73,7 @@ def _fvps() -> list[Finding]:
             findings.append(Finding(name, True, False, f"{path}  {identity.version}  ({whose})"))
     if not findings:
         note = "none on PATH; the open stand-in is used"
-        findings.append(
-            Finding("Arm's FVP", False, False, note, "to use one: put its directory on PATH")
-        )
+        findings.append(Finding("Arm's FVP", False, False, note, "to use one: put its directory on PATH"))
     return findings
 
 
@@ -86,7 +84,9 @@ def _packages() -> list[Finding]:
             found = version(name)
         except PackageNotFoundError:
             advice = f"pip install {name}=={expected}"
-            findings.append(Finding(name, False, name != "ethos-u-vela", f"absent; expected {expected}", advice))
+            findings.append(
+                Finding(name, False, name != "ethos-u-vela", f"absent; expected {expected}", advice)
+            )
             continue
         good = found.split("+")[0] == expected
         shown = f"{found}  (expected {expected})"

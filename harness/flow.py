@@ -1,6 +1,6 @@
 """The values on the arrows of the flow: frozen, serialisable, imported by every stage.
 
-    Case -> Program, RunnerElf -> RunSpec -> RunResult -> Comparison, Outcome -> Attempt
+Case -> Program, RunnerElf -> RunSpec -> RunResult -> Comparison, Outcome -> Attempt
 """
 
 from __future__ import annotations
@@ -205,7 +205,6 @@ class ConsoleLine:
 
     time: float
     text: str
-
 
 
 @dataclass(frozen=True)

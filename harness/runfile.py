@@ -114,13 +114,13 @@ def _from_bundle(bundle: pte.BundleFile, file: Path, directory: Path, target: Ta
     )
 
 
-def _from_program(
-    program: pte.ProgramFile, file: Path, inputs: Sequence[Path], target: Target
-) -> Program:
+def _from_program(program: pte.ProgramFile, file: Path, inputs: Sequence[Path], target: Target) -> Program:
     method = _forward(program)
     if len(inputs) != len(method.inputs):
         shown = ", ".join(_shown(spec) for spec in method.inputs) or "none"
-        raise _invalid(f"{file.name} takes {len(method.inputs)} inputs ({shown}), {len(inputs)} given with --input")
+        raise _invalid(
+            f"{file.name} takes {len(method.inputs)} inputs ({shown}), {len(inputs)} given with --input"
+        )
     for path, spec in zip(inputs, method.inputs, strict=True):
         size = path.stat().st_size if path.is_file() else -1
         if size != pte.byte_size(spec) and spec.dtype != "none":

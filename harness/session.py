@@ -77,7 +77,7 @@ class Harness:
             elf = runner or self.runner(target, program.operators)
             built = perf_counter()
             spec = run_spec(program, target, elf, self.settings, tolerance or Tolerance(), bundled)
-            prepare(spec, directory, elf.path, program)
+            spec = prepare(spec, directory, elf.path, program)
             attempt = run_attempt(engine, spec, directory, number)
             return replace(attempt, durations={"build": built - started, **attempt.durations})
         except HarnessError as error:

@@ -62,8 +62,12 @@ OPTIONS = (
     Option("timelimit", "120", "seconds after which the simulator itself stops a program"),
     Option("silence-limit", "60", "seconds without console output after which a run is ended"),
     Option("case-seed", "", "seed for all cases, in place of the one that each case declares"),
-    Option("cache", "", "directory for lowered programs and built runners (default: the user's cache directory)"),
-    Option("artifacts", "", "directory for the evidence of each attempt (default: pytest's temporary directory)"),
+    Option(
+        "cache", "", "directory for lowered programs and built runners (default: the user's cache directory)"
+    ),
+    Option(
+        "artifacts", "", "directory for the evidence of each attempt (default: pytest's temporary directory)"
+    ),
 )
 
 

@@ -153,9 +153,7 @@ FVP_BOARDS = {FVP_SSE300_U55: CORSTONE_300, FVP_SSE300_U65: CORSTONE_300, FVP_SS
 
 TARGETS = {
     target.name: target
-    for target in (
-        Target("cortex-m55", "m55", CORSTONE_300, FVP_SSE300_U55, "cortex-m55", Isa.MVE, 128),
-    )
+    for target in (Target("cortex-m55", "m55", CORSTONE_300, FVP_SSE300_U55, "cortex-m55", Isa.MVE, 128),)
 }
 
 

@@ -163,9 +163,11 @@ def _run(argv: list[str], log: Path) -> None:
         raise HarnessError(explain_failure(log.read_text(errors="replace"), str(log)))
 
 
-_OVERFLOW = re.compile(r"region [`'‘\"]?([\w.]+)['’\"]? overflowed by (\d+) bytes")
-_STALE = re.compile(r"archive member [`'‘]?([^'’\n]*)['’]? .*is not an object|(\S+): file format not recognized")
-_COMPILER_ERROR = re.compile(r"^.*?(?:error|undefined reference).*$", re.MULTILINE | re.IGNORECASE)
+# The linker quotes names in the style of its locale.
+_QUOTED = r"[`'\"\u2018]?([^`'\"\u2018\u2019\s]+)[`'\"\u2019]?"
+_OVERFLOW = re.compile(rf"region {_QUOTED} overflowed by (\d+) bytes")
+_STALE = re.compile(rf"archive member {_QUOTED} .*is not an object|(\S+): file format not recognized")
+_COMPILER_ERROR = re.compile(r"^.*(?:\berror: |undefined reference|CMake Error|FAILED: ).*$", re.MULTILINE)
 
 
 def explain_failure(text: str, log: str) -> Outcome:
@@ -194,6 +196,7 @@ def explain_failure(text: str, log: str) -> Outcome:
         return Outcome(
             Phase.BUILD, OutcomeClass.INFRA_OOM, "the compiler was killed, memory ran out", f"see {log}"
         )
-    error = _COMPILER_ERROR.search(text)
-    first = error.group(0).strip()[:300] if error else "the build failed"
-    return Outcome(Phase.BUILD, OutcomeClass.BUILD_COMPILE, first, f"all output: {log}")
+    found = [line.group(0) for line in _COMPILER_ERROR.finditer(text)]
+    error = next((line for line in found if "FAILED: " not in line), found[0] if found else "")
+    summary = error.strip()[:300] or "the build failed"
+    return Outcome(Phase.BUILD, OutcomeClass.BUILD_COMPILE, summary, f"all output: {log}")

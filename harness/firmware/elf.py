@@ -67,7 +67,9 @@ def read_elf(path: Path) -> ElfImage:
                 sha256=hashlib.sha256(data).hexdigest(),
             )
     except (OSError, ELFError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise _layout(f"{path.name} is not a readable ELF file ({error})", "build the runner again") from error
+        raise _layout(
+            f"{path.name} is not a readable ELF file ({error})", "build the runner again"
+        ) from error
 
 
 def check_runner(path: Path, target: Target) -> RunnerElf:
@@ -83,7 +85,9 @@ def check_runner(path: Path, target: Target) -> RunnerElf:
     check_memory_map(path.name, image, target.board)
     manifest = image.manifest
     if manifest is None:
-        raise _layout(f"{path.name} has no {MANIFEST_SECTION} section", "build it with runner_app/CMakeLists.txt")
+        raise _layout(
+            f"{path.name} has no {MANIFEST_SECTION} section", "build it with runner_app/CMakeLists.txt"
+        )
     if (manifest.get("target"), manifest.get("board")) != (target.name, target.board.name):
         raise _target(
             f"{path.name} is a runner for {manifest.get('target')} on {manifest.get('board')}, "

@@ -17,7 +17,7 @@ from harness.targets import target_named
 ATTEMPTS = pytest.StashKey[list[Attempt]]()
 
 
-class AttemptFailed(AssertionError):
+class AttemptFailedError(AssertionError):
     """A judged attempt that is not green; the message is for people, the evidence is in the directory."""
 
     def __init__(self, attempt: Attempt) -> None:
@@ -28,13 +28,25 @@ class AttemptFailed(AssertionError):
 class Check(Protocol):
     """Runs a case through every stage and fails the test unless it is proven green."""
 
-    def __call__(self, case: Case, *, bundled: bool = False) -> Attempt: ...
+    def __call__(self, case: Case, *, bundled: bool = False) -> Attempt:
+        """Run the attempt.
+
+        Raises:
+            AttemptFailedError: it is not green.
+        """
+        ...
 
 
 class Lower(Protocol):
     """Lowers a module with inputs: values, or factories that take a seeded torch generator."""
 
-    def __call__(self, module: Any, inputs: Any, target: str = "cortex-m55", **declared: Any) -> Program: ...
+    def __call__(self, module: Any, inputs: Any, target: str = "cortex-m55", **declared: Any) -> Program:
+        """Lower; `declared` are further fields of Case.
+
+        Raises:
+            HarnessError: phase lower.
+        """
+        ...
 
 
 class Run(Protocol):
@@ -47,7 +59,9 @@ class Run(Protocol):
         runner: RunnerElf | None = None,
         tolerance: Tolerance | None = None,
         bundled: bool = False,
-    ) -> Attempt: ...
+    ) -> Attempt:
+        """Boot once; a failure is an Attempt that is not green."""
+        ...
 
 
 @pytest.fixture(scope="session")
@@ -126,9 +140,7 @@ def run(request: pytest.FixtureRequest, harness: Harness, attempt_directory: Cal
         bundled: bool = False,
     ) -> Attempt:
         number = _next_number(request)
-        return _record(
-            request, harness.run(program, attempt_directory(), tolerance, runner, bundled, number)
-        )
+        return _record(request, harness.run(program, attempt_directory(), tolerance, runner, bundled, number))
 
     return booter
 
@@ -158,7 +170,7 @@ def describe(attempt: Attempt) -> str:
 
 def _is_factory(module: Any) -> bool:
     """A function makes a module; a module instance is called on tensors and is none."""
-    return callable(module) and not hasattr(module, "state_dict") or isinstance(module, type)
+    return isinstance(module, type) or (callable(module) and not hasattr(module, "state_dict"))
 
 
 def _next_number(request: pytest.FixtureRequest) -> int:
@@ -173,5 +185,5 @@ def _record(request: pytest.FixtureRequest, attempt: Attempt) -> Attempt:
 def _green(attempt: Attempt) -> Attempt:
     __tracebackhide__ = True
     if not attempt.outcome.green:
-        raise AttemptFailed(attempt)
+        raise AttemptFailedError(attempt)
     return attempt

@@ -48,7 +48,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wanted = {target_named(name).name for name in config.stash[SETTINGS].targets}
     if not wanted:
         return
-    kept, dropped = [], []
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
     for item in items:
         case = item_case(item)
         (kept if case is not None and case.target.name in wanted else dropped).append(item)

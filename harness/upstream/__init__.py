@@ -33,7 +33,9 @@ class Suite:
 SUITES = {"cortex_m": Suite("executorch.backends.cortex_m.test.ops", "--cortex-m-target", "cortex-m55")}
 
 
-def run_suite(name: str, arguments: Sequence[str], settings: Settings, progress: Callable[[str], None]) -> int:
+def run_suite(
+    name: str, arguments: Sequence[str], settings: Settings, progress: Callable[[str], None]
+) -> int:
     """Run suite `name` with pytest `arguments`; returns pytest's exit status.
 
     Raises:
@@ -55,7 +57,9 @@ def run_suite(name: str, arguments: Sequence[str], settings: Settings, progress:
     (root / "pytest.ini").write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "--rootdir", str(root), "-c", str(root / "pytest.ini")]
     command += ["-p", "no:cacheprovider", "-p", "no:harness.plugin", "--pyargs", suite.package, *arguments]
-    return subprocess.run(command, cwd=root, env=_environment(root, list(fvps.values())), check=False).returncode
+    return subprocess.run(
+        command, cwd=root, env=_environment(root, list(fvps.values())), check=False
+    ).returncode
 
 
 def elf_location(root: Path, target: Target) -> Path:

@@ -44,41 +44,47 @@ def runner() -> RunnerElf:
             OutcomeClass.BUILD_STALE_DIR,
             {"file": "old.o"},
         ),
-        ("ld: build/libx.a: file format not recognized", OutcomeClass.BUILD_STALE_DIR, {"file": "build/libx.a:"}),
+        (
+            "ld: build/libx.a: file format not recognized",
+            OutcomeClass.BUILD_STALE_DIR,
+            {"file": "build/libx.a"},
+        ),
         ("c++: fatal error: Killed signal terminated program cc1plus", OutcomeClass.INFRA_OOM, {}),
         ("kernel.cpp:3:1: error: 'x' was not declared", OutcomeClass.BUILD_COMPILE, {}),
         ("", OutcomeClass.BUILD_COMPILE, {}),
     ],
 )
-def test_failed_build_has_its_class(text, kind, detail):
+def test_failed_build_has_its_class(text: str, kind: OutcomeClass, detail: dict[str, object]) -> None:
     outcome = explain_failure(text, "build.log")
     assert outcome.kind is kind
-    assert dict(outcome.detail).items() >= {k: v for k, v in detail.items() if not str(v).endswith(":")}.items()
+    assert (
+        dict(outcome.detail).items() >= {k: v for k, v in detail.items() if not str(v).endswith(":")}.items()
+    )
 
 
-def test_second_build_starts_no_compiler(runner, monkeypatch):
+def test_second_build_starts_no_compiler(runner: RunnerElf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "_run", lambda *_: pytest.fail("a compiler was started"))
     again = build_runner(RunnerRequest(M55, build.known_operators()), default_cache())
     assert again == runner
 
 
-def test_sizes_are_read_without_a_size_tool(runner):
+def test_sizes_are_read_without_a_size_tool(runner: RunnerElf) -> None:
     assert runner.sizes[".text"] > 1000
 
 
-def test_manifest_names_target_operators_and_sources(runner):
+def test_manifest_names_target_operators_and_sources(runner: RunnerElf) -> None:
     assert (runner.target, runner.board) == ("cortex-m55", "corstone-300")
     assert set(ADD) <= set(runner.operators)
     assert len(runner.source_hash) == 64
 
 
-def test_fewer_operators_make_a_smaller_runner(runner):
+def test_fewer_operators_make_a_smaller_runner(runner: RunnerElf) -> None:
     small = build_runner(RunnerRequest(M55, ADD), default_cache())
     assert small.operators == ADD
     assert small.sizes[".text"] < runner.sizes[".text"]
 
 
-def test_unknown_operators_are_one_error_that_lists_them():
+def test_unknown_operators_are_one_error_that_lists_them() -> None:
     wanted = ("aten::erfinv.out", "cortex_m::teleport.out", *ADD)
     with pytest.raises(HarnessError) as failure:
         build_runner(RunnerRequest(M55, wanted), default_cache())
@@ -89,7 +95,7 @@ def test_unknown_operators_are_one_error_that_lists_them():
     assert ADD[0] not in str(outcome)
 
 
-def test_empty_path_is_a_toolchain_error_with_a_hint(monkeypatch, tmp_path):
+def test_empty_path_is_a_toolchain_error_with_a_hint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HarnessError) as failure:
         build_runner(RunnerRequest(M55, ADD), tmp_path)
@@ -97,7 +103,7 @@ def test_empty_path_is_a_toolchain_error_with_a_hint(monkeypatch, tmp_path):
     assert "gcc-arm-none-eabi" in failure.value.outcome.hint
 
 
-def test_old_compiler_is_refused(monkeypatch, tmp_path):
+def test_old_compiler_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake = tmp_path / "arm-none-eabi-g++"
     fake.write_text("#!/bin/sh\necho 'arm-none-eabi-g++ (GNU) 9.2.1 20191025'\n")
     fake.chmod(0o755)
@@ -108,14 +114,14 @@ def test_old_compiler_is_refused(monkeypatch, tmp_path):
     assert str(fake) in failure.value.outcome.summary
 
 
-def test_elf_of_another_board_is_refused_by_its_memory_map(runner):
+def test_elf_of_another_board_is_refused_by_its_memory_map(runner: RunnerElf) -> None:
     with pytest.raises(HarnessError) as failure:
         elf.check_memory_map("runner", elf.read_elf(runner.path), CORSTONE_320)
     assert failure.value.outcome.kind is OutcomeClass.CONFIG_TARGET
     assert "corstone-300" in failure.value.outcome.summary
 
 
-def test_elf_without_manifest_is_refused(runner, tmp_path):
+def test_elf_without_manifest_is_refused(runner: RunnerElf, tmp_path: Path) -> None:
     stripped = tmp_path / "stripped"
     section = elf.MANIFEST_SECTION
     subprocess.run(
@@ -127,7 +133,7 @@ def test_elf_without_manifest_is_refused(runner, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"#!/bin/sh\n", b"\x7fELF" + bytes(200)])
-def test_no_elf_is_refused_without_a_traceback(content, tmp_path):
+def test_no_elf_is_refused_without_a_traceback(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "runner.elf"
     path.write_bytes(content)
     with pytest.raises(HarnessError) as failure:
@@ -135,7 +141,7 @@ def test_no_elf_is_refused_without_a_traceback(content, tmp_path):
     assert failure.value.outcome.kind is OutcomeClass.BUILD_LAYOUT
 
 
-def test_host_elf_is_refused(tmp_path):
+def test_host_elf_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HarnessError) as failure:
         elf.check_runner(Path(sys.executable).resolve(), M55)
     assert failure.value.outcome.kind is OutcomeClass.BUILD_LAYOUT
@@ -147,12 +153,13 @@ from pathlib import Path
 from harness.firmware.build import RunnerRequest, build_runner
 from harness.targets import TARGETS
 started = []
-elf = build_runner(RunnerRequest(TARGETS["cortex-m55"], ("cortex_m::minimum.out",)), Path(sys.argv[1]), started.append)
+request = RunnerRequest(TARGETS["cortex-m55"], ("cortex_m::minimum.out",))
+elf = build_runner(request, Path(sys.argv[1]), started.append)
 print(len(started), elf.sha256)
 """
 
 
-def test_four_builders_of_one_key_build_once(tmp_path):
+def test_four_builders_of_one_key_build_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", RACER, str(tmp_path)]
     racers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     results = [racer.communicate(timeout=300)[0].split() for racer in racers]
@@ -160,7 +167,7 @@ def test_four_builders_of_one_key_build_once(tmp_path):
     assert len({sha for _, sha in results}) == 1
 
 
-def test_half_finished_build_is_made_again(tmp_path):
+def test_half_finished_build_is_made_again(tmp_path: Path) -> None:
     request = RunnerRequest(M55, ("cortex_m::maximum.out",))
     first = build_runner(request, tmp_path)
     directory = first.path.parents[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from harness import Case, Tolerance, cases
+from harness import Case, Check, Tolerance, cases
 from harness.compare import load_tensor
 from harness.session import Harness
 
@@ -51,8 +51,11 @@ def samples(rng: torch.Generator) -> tuple[torch.Tensor]:
 
 
 @cases("m55", classifier=Case(trained, samples, tolerance=Tolerance()))
-def test_mlp_is_as_accurate_on_the_device_as_its_reference(case, check, harness: Harness):
+def test_mlp_is_as_accurate_on_the_device_as_its_reference(
+    case: Case, check: Check, harness: Harness
+) -> None:
     attempt = check(case)
+    assert attempt.result is not None
     program, labels = harness.lower(case), np.arange(SAMPLES) % CLASSES
     device = load_tensor(attempt.result.directory / "out-0.bin", program.output_specs[0])
     reference = load_tensor(program.references[0], program.output_specs[0])
@@ -62,5 +65,5 @@ def test_mlp_is_as_accurate_on_the_device_as_its_reference(case, check, harness:
 
 
 @cases("m55", classifier=Case(trained, samples))
-def test_mlp_from_its_bundle(case, check):
+def test_mlp_from_its_bundle(case: Case, check: Check) -> None:
     check(case, bundled=True)

@@ -37,7 +37,7 @@ def channels_last(make: Inputs) -> Inputs:
 
     def remake(rng: torch.Generator) -> tuple[torch.Tensor, ...]:
         return tuple(
-            x.to(memory_format=torch.channels_last) if x.dim() == 4 else x  # type: ignore[call-overload]
+            x.to(memory_format=torch.channels_last) if x.dim() == 4 else x
             for x in make(rng)
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from harness import Case, cases
+from harness import Case, Check, cases
 from harness.aot.graph import lowered_graph
 from harness.session import Harness
 from tests.ops.inputs import calibrated, constant, uniform
@@ -19,11 +19,10 @@ class LinearRelu(torch.nn.Module):
         return torch.relu(self.linear(x))
 
 
-def linear(inputs: int, outputs: int, *rows: int, bias: bool = True, **declared) -> Case:
+def linear(inputs: int, outputs: int, *rows: int, bias: bool = True) -> Case:
     return Case(
         lambda rng: torch.nn.Linear(inputs, outputs, bias=bias),
         uniform((*(rows or (1,)), inputs)),
-        **declared,
     )
 
 
@@ -44,18 +43,18 @@ def linear(inputs: int, outputs: int, *rows: int, bias: bool = True, **declared)
     ),
     zeros=Case(lambda rng: torch.nn.Linear(20, 6), constant(0.0, (2, 20))),
 )
-def test_linear(case, check):
+def test_linear(case: Case, check: Check) -> None:
     check(case)
 
 
 @cases("m55", relu=Case(lambda rng: LinearRelu(24, 10), uniform((3, 24))))
-def test_linear_is_fused_and_carries_kernel_sum(case, harness: Harness):
+def test_linear_is_fused_and_carries_kernel_sum(case: Case, harness: Harness) -> None:
     graph = lowered_graph(harness.lower(case))
-    assert graph.operators() == {
+    assert graph.counts == {
         "cortex_m::quantize_per_tensor": 1,
         "cortex_m::quantized_linear": 1,
         "cortex_m::dequantize_per_tensor": 1,
     }
-    node = graph.only("cortex_m::quantized_linear")
+    (node,) = graph.named("cortex_m::quantized_linear")
     assert node.has("kernel_sum")
     assert not node.has("bias")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from harness import Case, cases
+from harness import Case, Check, cases
 from tests.ops.inputs import channels_last, ranges, uniform
 
 
@@ -32,10 +32,10 @@ INPUTS = {
 
 
 @cases("m55", **{name: Case(lambda rng: Minimum(), inputs) for name, inputs in INPUTS.items()})
-def test_minimum(case, check):
+def test_minimum(case: Case, check: Check) -> None:
     check(case)
 
 
 @cases("m55", **{name: Case(lambda rng: Maximum(), inputs) for name, inputs in INPUTS.items()})
-def test_maximum(case, check):
+def test_maximum(case: Case, check: Check) -> None:
     check(case)

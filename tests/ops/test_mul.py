@@ -6,7 +6,7 @@ from functools import partial
 
 import torch
 
-from harness import Case, cases
+from harness import Case, Check, cases
 from tests.ops.inputs import EDGE_SIZES, calibrated, channels_last, constant, ranges, uniform
 
 
@@ -36,5 +36,5 @@ mul = partial(Case, lambda rng: Mul())
     zeros=mul(constant(0.0, (19,), (19,))),
     square=Case(lambda rng: Square(), uniform((33,))),
 )
-def test_mul(case, check):
+def test_mul(case: Case, check: Check) -> None:
     check(case)

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from harness import Case, cases
+from harness import Case, Check, cases
 from tests.ops.inputs import EDGE_SIZES, uniform
 
 
@@ -43,20 +43,20 @@ def binary(name: str, alpha: float = 1) -> dict[str, Case]:
 
 
 @cases("m55", **binary("add"))
-def test_float_add(case, check):
+def test_float_add(case: Case, check: Check) -> None:
     check(case)
 
 
 @cases("m55", **binary("mul"))
-def test_float_mul(case, check):
+def test_float_mul(case: Case, check: Check) -> None:
     check(case)
 
 
 @cases("m55", **binary("sub"))
-def test_float_sub(case, check):
+def test_float_sub(case: Case, check: Check) -> None:
     check(case)
 
 
 @cases("m55", **{f"{k}": v for k, v in binary("add", 2.5).items() if k in ("n17", "row", "special")})
-def test_float_add_alpha(case, check):
+def test_float_add_alpha(case: Case, check: Check) -> None:
     check(case)

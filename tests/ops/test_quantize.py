@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-import executorch.backends.cortex_m.passes  # noqa: F401  # first, or the operators cannot be imported
-import executorch.backends.cortex_m.ops.operators  # noqa: F401  # registers the dialect
 import torch
 
-from harness import Case, cases
-from tests.ops.inputs import EDGE_SIZES, uniform
+from harness import Case, Check, cases
+from tests.ops.inputs import EDGE_SIZES, Inputs, uniform
 
 
 class Quantize(torch.nn.Module):
@@ -36,7 +34,7 @@ class Dequantize(torch.nn.Module):
         )
 
 
-def ties(scale: float):
+def ties(scale: float) -> Inputs:
     """All products that lie half-way between two steps, for a scale whose reciprocal is exact."""
 
     def make(rng: torch.Generator) -> tuple[torch.Tensor]:
@@ -66,7 +64,7 @@ def some_int16(rng: torch.Generator) -> tuple[torch.Tensor]:
     infinities=Case(lambda rng: Quantize(0.125, 11), infinities, quantize=False),
     int16=Case(lambda rng: Quantize(0.001, 0, torch.int16), uniform((45,), low=-40, high=40), quantize=False),
 )
-def test_quantize(case, check):
+def test_quantize(case: Case, check: Check) -> None:
     check(case)
 
 
@@ -76,5 +74,5 @@ def test_quantize(case, check):
     low_zero_point=Case(lambda rng: Dequantize(1.5e-7, -128), all_int8, quantize=False),
     int16=Case(lambda rng: Dequantize(0.0007, 12, torch.int16), some_int16, quantize=False),
 )
-def test_dequantize(case, check):
+def test_dequantize(case: Case, check: Check) -> None:
     check(case)

@@ -20,7 +20,10 @@ class Add(torch.nn.Module):
     def forward(self, x, y):
         return x + y
 
-@cases("m55", rank1=Case(lambda rng: Add(), lambda rng: (torch.rand(5, generator=rng), torch.rand(5, generator=rng))))
+def inputs(rng):
+    return torch.rand(5, generator=rng), torch.rand(5, generator=rng)
+
+@cases("m55", rank1=Case(lambda rng: Add(), inputs))
 def test_add(case, check):
     check(case)
 """
@@ -50,28 +53,28 @@ def inner(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     return pytester.runpytest_subprocess("--cache", str(default_cache()), *arguments)
 
 
-def test_declared_case(pytester):
+def test_declared_case(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(CASE)
     result = inner(pytester, "-v")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*test_add*m55-rank1* PASSED*", "1 cases: * 1 on the stand-in*"])
 
 
-def test_steps_by_hand_and_a_red_one(pytester):
+def test_steps_by_hand_and_a_red_one(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(BY_HAND)
     result = inner(pytester)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*WRONG in phase verify*", "*evidence: *"])
 
 
-def test_under_xdist_the_summary_counts_all_workers(pytester):
+def test_under_xdist_the_summary_counts_all_workers(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(CASE, test_other=CASE)
     result = inner(pytester, "-n", "2")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["2 cases: * 2 on the stand-in*"])
 
 
-def test_engine_fvp_without_an_fvp_is_red(pytester, monkeypatch):
+def test_engine_fvp_without_an_fvp_is_red(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     pytester.makepyfile(CASE)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     result = inner(pytester, "--engine", "fvp")
@@ -80,14 +83,14 @@ def test_engine_fvp_without_an_fvp_is_red(pytester, monkeypatch):
     result.stdout.fnmatch_lines(["1 cases: 0 of 1 on Arm's FVP, *1 not run", "NOT_RUN in phase launch*"])
 
 
-def test_engine_host_runs_without_a_board(pytester):
+def test_engine_host_runs_without_a_board(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(CASE)
     result = inner(pytester, "--engine", "host")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["1 cases: * 1 on the host*"])
 
 
-def test_target_selects_and_an_unknown_one_is_a_usage_error(pytester):
+def test_target_selects_and_an_unknown_one_is_a_usage_error(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(CASE + "\ndef test_without_a_case():\n    pass\n")
     inner(pytester, "--target", "m55", "--collect-only").assert_outcomes(deselected=1)
     result = inner(pytester, "--target", "m56")
@@ -95,20 +98,20 @@ def test_target_selects_and_an_unknown_one_is_a_usage_error(pytester):
     result.stderr.fnmatch_lines(["*unknown target 'm56'; known: cortex-m55*"])
 
 
-def test_bad_option_value_is_a_usage_error(pytester):
+def test_bad_option_value_is_a_usage_error(pytester: pytest.Pytester) -> None:
     result = inner(pytester, "--engine", "quemu")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--engine quemu: choose from auto, fvp, standin, host*"])
 
 
-def test_help_lists_every_option(pytester):
+def test_help_lists_every_option(pytester: pytest.Pytester) -> None:
     text = inner(pytester, "--help").stdout.str()
     for option in OPTIONS:
         assert option.flag in text
         assert option.environment in text
 
 
-def test_seed_reaches_the_case(pytester):
+def test_seed_reaches_the_case(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(CASE)
     result = inner(pytester, "--case-seed", "7", "--artifacts", "kept")
     result.assert_outcomes(passed=1)
@@ -116,19 +119,19 @@ def test_seed_reaches_the_case(pytester):
     assert '"seed": 7' in spec.read_text()
 
 
-def test_engine_line():
+def test_engine_line() -> None:
     rows = [{"engine": kind} for kind in ("standin", "standin", None)]
     assert engine_line(rows) == "3 cases: 0 of 3 on Arm's FVP, 2 on the stand-in, 0 on the host, 1 not run"
 
 
-def test_from_another_repository(tmp_path):
+def test_from_another_repository(tmp_path: Path) -> None:
     """The built wheel, in a new environment, runs a case from an empty folder."""
     root = Path(__file__).parents[2]
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(root)]
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     venv.create(tmp_path / "venv", with_pip=True)
-    python = tmp_path / "venv" / "bin" / "python"
+    python = str(tmp_path / "venv" / "bin" / "python")
     install = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(install, check=True)
     # torch and executorch take gigabytes: the new environment borrows the installed ones.

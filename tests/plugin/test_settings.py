@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
-from harness.settings import OPTIONS, SettingsError, resolve
+from harness.settings import OPTIONS, Settings, SettingsError, resolve
 
 
-def settings(given=None, ini=None, environment=None):
+def settings(
+    given: Mapping[str, object] | None = None,
+    ini: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
     return resolve(
         lambda option: (given or {}).get(option.name),
         lambda option: (ini or {}).get(option.ini, ""),
@@ -15,19 +21,19 @@ def settings(given=None, ini=None, environment=None):
     )
 
 
-def test_defaults():
+def test_defaults() -> None:
     made = settings()
     assert (made.engine, made.runner, made.timelimit, made.case_seed) == ("auto", "suite", 120, None)
 
 
-def test_command_line_over_environment_over_ini():
+def test_command_line_over_environment_over_ini() -> None:
     ini, environment = {"corstone_engine": "host"}, {"CORSTONE_ENGINE": "standin"}
     assert settings(ini=ini).engine == "host"
     assert settings(ini=ini, environment=environment).engine == "standin"
     assert settings({"engine": "fvp"}, ini, environment).engine == "fvp"
 
 
-def test_repeatable_options_collect():
+def test_repeatable_options_collect() -> None:
     assert settings({"fvp-arg": ["-C", "a=b c"]}).fvp_args == ("-C", "a=b c")
     assert settings(environment={"CORSTONE_FVP_ARG": "-C a=1"}).fvp_args == ("-C", "a=1")
 
@@ -42,12 +48,12 @@ def test_repeatable_options_collect():
         ({"runner": "both"}, "suite, program"),
     ],
 )
-def test_impossible_values_say_what_is_possible(given, told):
+def test_impossible_values_say_what_is_possible(given: dict[str, object], told: str) -> None:
     with pytest.raises(SettingsError, match=told):
         settings(given)
 
 
-def test_every_option_teaches():
+def test_every_option_teaches() -> None:
     for option in OPTIONS:
         assert len(option.help) > 20
         assert option.environment.startswith("CORSTONE_")

@@ -1,0 +1,1 @@
+"""Firmware: toolchain, selective operator list, CMake build, ELF manifest and symbols."""
