@@ -186,6 +186,16 @@ _OTHERS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
         ),
     )
 )
+# One quick look for each table: most lines of a long log have no meaning of their own.
+_ANY_MESSAGE = "|".join(re.sub(r"\?P<\w+>", "?:", pattern.pattern) for _, pattern in _MESSAGES)
+_ANY_LOG = re.compile(
+    rf"[EF] \[executorch:|[DI] \[executorch:[^\]]*\(\)\] ?(?:{_ANY_MESSAGE})".encode(), re.DOTALL
+)
+_ANY_OTHER_WORDS = (
+    "fault assertion locked lock-up lockup strides exceeded limit e549 executable shared exec libpython not "
+    "glibc licen sanitizer runtime unknown parameter error"
+)
+_ANY_OTHER = tuple(word.encode() for word in _ANY_OTHER_WORDS.split())
 _REGISTER = re.compile(rf"\b([A-Za-z]\w+) ?= ?({_HEX})")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
@@ -209,9 +219,16 @@ def read_events(lines: Iterable[ConsoleLine]) -> tuple[Event, ...]:
     return tuple(event for line in lines if (event := read_line(line)) is not None)
 
 
-def significant(text: str) -> str | None:
-    """Kind of a line that a bounded record must keep, None for any other line."""
-    event = read_line(ConsoleLine(0.0, text))
+def significant(line: bytes) -> str | None:
+    """Kind of a line that a bounded record must keep, None for any other line. Made for long logs."""
+    if b"[executorch:" in line:
+        if b"\x1b" not in line and not _ANY_LOG.search(line):
+            return None
+    else:
+        folded = line.lower()
+        if not any(word in folded for word in _ANY_OTHER):
+            return None
+    event = read_line(ConsoleLine(0.0, line.decode("utf-8", "replace")))
     return None if event is None or event.kind is Kind.LOG else event.kind.value
 
 

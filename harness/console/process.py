@@ -20,6 +20,7 @@ import pexpect
 import psutil
 
 from harness.console.recorder import Recorder
+from harness.console.terminal import spawn
 from harness.flow import ConsoleLine, Limits
 
 # [s] How long a process may take to end after SIGTERM before SIGKILL follows.
@@ -28,8 +29,6 @@ TERMINATE_GRACE = 0.3
 DRAIN_GRACE = 0.5
 # [s] Interval of looking at the process where the system has no pidfd.
 EXIT_POLL = 0.02
-# Nothing wraps at this width.
-WINDOW = (24, 32767)
 
 
 @dataclass(frozen=True)
@@ -57,20 +56,18 @@ class LaunchError(Exception):
 def run_process(
     argv: Sequence[str],
     *,
-    cwd: Path,
     env: Mapping[str, str],
     log: Path,
     limits: Limits,
-    significant: Callable[[str], str | None] = lambda _: None,
+    significant: Callable[[bytes], str | None] = lambda _: None,
 ) -> ProcessRecord:
     """Run `argv` to its end, or to a limit, with its console streamed to the file `log`.
 
     Standard output and error arrive on one pseudo-terminal. The process leads a session and a
-    group of its own, which is gone when this returns, also by an exception.
+    group of its own, which is gone when this returns, also by an exception. Its working directory is ours.
 
     Args:
         argv: absolute path of the executable, then its arguments.
-        cwd: working directory of the process.
         env: its whole environment.
         log: one line per console line, "[ seconds] text"; grows while the process runs.
         limits: first byte, silence between bytes, whole run.
@@ -82,7 +79,10 @@ def run_process(
     started = monotonic()
     with log.open("wb", buffering=0) as stream:
         recorder = Recorder(stream, significant)
-        child = _spawn(argv, cwd, env)
+        try:
+            child = spawn(argv, env)
+        except (pexpect.ExceptionPexpect, OSError) as error:
+            raise LaunchError(str(error).strip()) from error
         watch = _Watch(child, recorder, limits, started)
         try:
             stopped_by = watch.follow()
@@ -101,20 +101,6 @@ def run_process(
         status if stopped_by == "exit" else None,
         durations,
     )
-
-
-def _spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Any:  # the stubs do not know ptyproc
-    try:
-        child = pexpect.spawn(
-            argv[0], list(argv[1:]), cwd=str(cwd), env=dict(env), echo=False, dimensions=WINDOW, timeout=None
-        )
-    except (pexpect.ExceptionPexpect, OSError) as error:
-        raise LaunchError(str(error).strip()) from error
-    # pexpect sleeps 0.1 s each time it closes or ends a process; nothing here relies on that.
-    child.delaybeforesend = None
-    child.delayafterclose = child.delayafterterminate = 0.0
-    child.ptyproc.delayafterclose = child.ptyproc.delayafterterminate = 0.0
-    return child
 
 
 class _Watch:

@@ -11,7 +11,7 @@ from harness.flow import ConsoleLine
 # A program that never ends its line must not fill the memory: its text is cut into pieces of this size.
 LONGEST_LINE = 1 << 16  # [bytes]
 # Text of one line that is kept in memory; the log file has all of it.
-LONGEST_TEXT = 4096  # [characters]
+LONGEST_TEXT = 4096  # [bytes]
 
 
 class LineSplitter:
@@ -46,7 +46,7 @@ class Recorder:
     def __init__(
         self,
         log: BinaryIO,
-        significant: Callable[[str], str | None] = lambda _: None,
+        significant: Callable[[bytes], str | None] = lambda _: None,
         head: int = 2000,
         tail: int = 2000,
         per_kind: int = 500,
@@ -55,8 +55,9 @@ class Recorder:
         self._significant = significant
         self._head_size, self._per_kind = head, per_kind
         self._head: list[ConsoleLine] = []
-        self._tail: deque[ConsoleLine] = deque(maxlen=tail)
-        self._middle: list[ConsoleLine] = []
+        # Raw, because most of these lines are dropped again.
+        self._tail: deque[tuple[float, bytes]] = deque(maxlen=tail)
+        self._middle: list[tuple[float, bytes]] = []
         self._kinds: Counter[str] = Counter()
         self._splitter = LineSplitter()
         self.total_lines = 0
@@ -74,36 +75,31 @@ class Recorder:
     @property
     def lines(self) -> tuple[ConsoleLine, ...]:
         """The kept lines in order."""
-        return (*self._head, *self._middle, *self._tail)
+        return (*self._head, *(_decode(time, line) for time, line in (*self._middle, *self._tail)))
 
     def _take(self, lines: list[bytes], now: float) -> None:
         if not lines:
             return
         stamp = b"[%12.6f] " % now
         stripped = [line.rstrip(b"\r") for line in lines]
-        self._log.write(b"".join(b"%b%b\n" % (stamp, line) for line in stripped))
-        self._log.flush()
+        self._log.write(stamp + (b"\n" + stamp).join(stripped) + b"\n")
         self.total_lines += len(lines)
         for line in stripped:
-            self._keep(ConsoleLine(now, _text(line)))
+            if len(line) > LONGEST_TEXT:
+                line = b"%b ... %d more bytes in the log" % (line[:LONGEST_TEXT], len(line) - LONGEST_TEXT)
+            if len(self._head) < self._head_size:
+                self._head.append(_decode(now, line))
+            else:
+                if len(self._tail) == self._tail.maxlen:
+                    self._keep_if_significant(*self._tail[0])
+                self._tail.append((now, line))
 
-    def _keep(self, line: ConsoleLine) -> None:
-        if len(self._head) < self._head_size:
-            self._head.append(line)
-            return
-        if len(self._tail) == self._tail.maxlen:
-            self._keep_significant(self._tail[0])
-        self._tail.append(line)
-
-    def _keep_significant(self, line: ConsoleLine) -> None:
-        kind = self._significant(line.text)
+    def _keep_if_significant(self, time: float, line: bytes) -> None:
+        kind = self._significant(line)
         if kind is not None and self._kinds[kind] < self._per_kind:
             self._kinds[kind] += 1
-            self._middle.append(line)
+            self._middle.append((time, line))
 
 
-def _text(line: bytes) -> str:
-    text = line.decode("utf-8", "replace")
-    if len(text) <= LONGEST_TEXT:
-        return text
-    return f"{text[:LONGEST_TEXT]} … {len(text) - LONGEST_TEXT} more characters in the log"
+def _decode(time: float, line: bytes) -> ConsoleLine:
+    return ConsoleLine(time, line.decode("utf-8", "replace"))
