@@ -93,21 +93,16 @@ class Verifier {
     const size_t at = static_cast<size_t>(vtable);
     if (!fits(at, kVtableHeader, sizeof(uint16_t))) return false;
     const size_t vtable_size = load<uint16_t>(base_ + at);
-    const size_t table_size = load<uint16_t>(base_ + at + sizeof(uint16_t));
     if (vtable_size < kVtableHeader || vtable_size % sizeof(uint16_t) != 0) {
       return fail("bad vtable length", at);
     }
-    if (table_size < kOffsetSize) return fail("bad table length", at);
-    if (!fits(at, vtable_size, sizeof(uint16_t)) || !fits(pos, table_size, kOffsetSize)) {
-      return false;
-    }
+    if (!fits(at, vtable_size, sizeof(uint16_t))) return false;
     const size_t slots = (vtable_size - kVtableHeader) / sizeof(uint16_t);
-    return fields({pos, table_size, base_ + at + kVtableHeader, slots}, types_[type]);
+    return fields({pos, base_ + at + kVtableHeader, slots}, types_[type]);
   }
 
   struct Layout {
     size_t pos;
-    size_t size;
     const uint8_t* vtable;
     size_t slots;
     size_t offset(size_t slot) const {
@@ -127,13 +122,10 @@ class Verifier {
     return true;
   }
 
-  /// `size` bytes of a present field lie within its table.
+  /// `size` bytes of a present field lie within the data. The vtable's own idea of the table's
+  /// size is not looked at: the Python writer shares vtables between tables of different size.
   bool inside(const Layout& layout, size_t slot, size_t size, size_t* pos) {
-    const size_t offset = layout.offset(slot);
-    *pos = layout.pos + offset;
-    if (offset < kOffsetSize || offset + size > layout.size) {
-      return fail("field outside of its table", layout.pos);
-    }
+    *pos = layout.pos + layout.offset(slot);
     return fits(*pos, size, size);
   }
 

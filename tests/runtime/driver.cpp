@@ -1,0 +1,386 @@
+// Loads and runs a program with either runtime and prints what happened, or does so for many
+// damaged copies of it.
+//
+//   driver FILE [--op NAME]... [--backend NAME] [--arena BYTES] [--runs N]
+//          [--truncate STEP | --mutate SEED COUNT]
+//
+// Operators are traces: they fill their output from a hash of all their arguments, so that equal
+// outputs mean that everything a kernel sees is equal. So is the backend.
+#include <executorch/extension/data_loader/buffer_data_loader.h>
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/kernel/kernel_runtime_context.h>
+#include <executorch/runtime/platform/platform.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace executorch::runtime;  // NOLINT: a test program
+using executorch::aten::ScalarType;
+using executorch::aten::Tensor;
+using executorch::extension::BufferDataLoader;
+
+namespace {
+
+int error_lines = 0;
+bool quiet = false;
+
+void emit(et_timestamp_t, et_pal_log_level_t level, const char*, const char*, size_t,
+          const char* message, size_t) {
+  error_lines += level == kError || level == kFatal;
+  if (!quiet) std::fprintf(stderr, "%c %s\n", level, message);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Traces
+// ---------------------------------------------------------------------------------------------
+
+struct Hash {
+  void bytes(const void* data, size_t size) {
+    const auto* p = static_cast<const uint8_t*>(data);
+    for (size_t i = 0; i < size; ++i) value = (value ^ p[i]) * 1099511628211u;
+  }
+  template <typename T>
+  void number(T n) {
+    bytes(&n, sizeof(n));
+  }
+  void shape(const Tensor& t) {
+    number(static_cast<int>(t.scalar_type()));
+    for (int32_t size : t.sizes()) number(size);
+    for (uint8_t dim : t.dim_order()) number(dim);
+    for (int32_t stride : t.strides()) number(stride);
+  }
+  void tensor(const Tensor& t) {
+    shape(t);
+    bytes(t.const_data_ptr(), t.nbytes());
+  }
+  void arg(const EValue& v) {
+    number(static_cast<uint32_t>(v.tag));
+    if (v.isInt()) number(v.toInt());
+    if (v.isDouble()) number(v.toDouble());
+    if (v.isBool()) number(v.toBool());
+    if (v.isString()) bytes(v.toString().data(), v.toString().size());
+    if (v.isTensor()) tensor(v.toTensor());
+    if (v.isIntList()) {
+      for (int64_t n : v.toIntList()) number(n);
+    }
+    if (v.isDoubleList()) {
+      for (double n : v.toDoubleList()) number(n);
+    }
+    if (v.isBoolList()) {
+      for (bool n : v.toBoolList()) number(n);
+    }
+    if (v.isTensorList()) {
+      for (const Tensor& t : v.toTensorList()) tensor(t);
+    }
+    if (v.isListOptionalTensor()) {
+      for (const auto& t : v.toListOptionalTensor()) {
+        number(t.has_value());
+        if (t.has_value()) tensor(*t);
+      }
+    }
+  }
+  uint64_t value = 14695981039346656037u;
+};
+
+void fill(const Tensor& t, uint64_t seed) {
+  auto* out = static_cast<uint8_t*>(t.mutable_data_ptr());
+  for (size_t i = 0; i < t.nbytes(); ++i) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    out[i] = static_cast<uint8_t>(seed >> 56);
+    if (t.scalar_type() == ScalarType::Bool) out[i] &= 1;
+  }
+}
+
+void fill_from(Span<EValue*> args, size_t n_inputs) {
+  Hash hash;
+  for (size_t i = 0; i < n_inputs; ++i) hash.arg(*args[i]);
+  for (size_t i = n_inputs; i < args.size(); ++i) {
+    if (!args[i]->isTensor()) continue;
+    hash.shape(args[i]->toTensor());
+    fill(args[i]->toTensor(), hash.value + i);
+  }
+}
+
+void trace_kernel(KernelRuntimeContext& context, Span<EValue*> args) {
+  if (args.empty() || !args[args.size() - 1]->isTensor()) return context.fail(Error::InvalidType);
+  const Result<void*> temporary = context.allocate_temp(64);
+  if (!temporary.ok()) return context.fail(temporary.error());
+  // Out variants pass their output twice: as the last argument and as the returned value.
+  fill_from(args, args.size() > 1 ? args.size() - 2 : 0);
+}
+
+class TraceBackend final : public BackendInterface {
+ public:
+  bool is_available() const override { return true; }
+
+  Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
+                               ArrayRef<CompileSpec> specs) const override {
+    auto* hash = context.get_runtime_allocator()->allocateInstance<Hash>();
+    if (hash == nullptr) return Error::MemoryAllocationFailed;
+    new (hash) Hash();
+    hash->bytes(processed->data(), processed->size());
+    for (const CompileSpec& spec : specs) {
+      hash->bytes(spec.key, std::strlen(spec.key));
+      hash->bytes(spec.value.buffer, spec.value.nbytes);
+    }
+    const NamedDataMap* map = context.get_named_data_map();
+    const uint32_t n_keys = map == nullptr ? 0 : *map->get_num_keys();
+    for (uint32_t i = 0; i < n_keys; ++i) {
+      const char* key = *map->get_key(i);
+      auto data = map->get_data(key);
+      if (!data.ok()) return data.error();
+      hash->bytes(key, std::strlen(key));
+      hash->bytes(data->data(), data->size());
+    }
+    return static_cast<DelegateHandle*>(hash);
+  }
+
+  Error execute(BackendExecutionContext&, DelegateHandle* handle,
+                Span<EValue*> args) const override {
+    if (args.empty() || !args[args.size() - 1]->isTensor()) return Error::InvalidType;
+    Hash hash = *static_cast<Hash*>(handle);
+    for (size_t i = 0; i + 1 < args.size(); ++i) hash.arg(*args[i]);
+    fill(args[args.size() - 1]->toTensor(), hash.value);
+    return Error::Ok;
+  }
+
+  void destroy(DelegateHandle*) const override { ++destroyed; }
+  static int destroyed;
+};
+int TraceBackend::destroyed = 0;
+
+// ---------------------------------------------------------------------------------------------
+// One run
+// ---------------------------------------------------------------------------------------------
+
+struct Options {
+  std::string file;
+  size_t arena = 1 << 20;
+  int runs = 1;
+};
+
+constexpr size_t kMaxPlanned = 1 << 24;
+
+void print_info(const char* what, size_t i, const Result<Tag>& tag,
+                const Result<TensorInfo>& info) {
+  if (quiet || !tag.ok()) return;
+  std::printf("%s %zu: tag %u", what, i, static_cast<unsigned>(*tag));
+  if (*tag == Tag::Tensor && info.ok()) {
+    std::printf(" type %d nbytes %zu planned %d [", static_cast<int>(info->scalar_type()),
+                info->nbytes(), info->is_memory_planned());
+    for (int32_t size : info->sizes()) std::printf(" %" PRId32, size);
+    std::printf(" ]");
+  }
+  std::printf("\n");
+}
+
+void print_value(size_t i, const EValue& value) {
+  if (quiet) return;
+  Hash hash;
+  hash.arg(value);
+  std::printf("output %zu: tag %u hash %016" PRIx64, i, static_cast<unsigned>(value.tag),
+              hash.value);
+  if (value.isTensor() && value.toTensor().scalar_type() == ScalarType::Float) {
+    const Tensor& t = value.toTensor();
+    for (ssize_t k = 0; k < t.numel() && k < 8; ++k) {
+      std::printf(" %g", static_cast<double>(t.const_data_ptr<float>()[k]));
+    }
+  }
+  std::printf("\n");
+}
+
+/// Inputs are counted up, differently in every run.
+Error set_inputs(Method& method, int run, std::vector<std::vector<uint8_t>>& storage) {
+  const MethodMeta meta = method.method_meta();
+  for (size_t i = 0; i < method.inputs_size(); ++i) {
+    const Result<TensorInfo> info = meta.input_tensor_meta(i);
+    if (!info.ok()) continue;
+    storage.emplace_back(info->nbytes() + 16);
+    std::vector<int32_t> sizes(info->sizes().begin(), info->sizes().end());
+    std::vector<uint8_t> order(info->dim_order().begin(), info->dim_order().end());
+    std::vector<int32_t> strides(sizes.size());
+    executorch::aten::TensorImpl impl(info->scalar_type(), static_cast<ssize_t>(sizes.size()),
+                                      sizes.data(), storage.back().data(), order.data(),
+                                      strides.data());
+    const Tensor tensor(&impl);
+    if (info->scalar_type() == ScalarType::Float) {
+      for (ssize_t k = 0; k < tensor.numel(); ++k) {
+        tensor.mutable_data_ptr<float>()[k] =
+            0.5f * static_cast<float>(k) + static_cast<float>(i + run);
+      }
+    } else {
+      fill(tensor, i + static_cast<size_t>(run));
+    }
+    const Error error = method.set_input(EValue(tensor), i);
+    if (error != Error::Ok) return error;
+  }
+  return Error::Ok;
+}
+
+Error run(const uint8_t* data, size_t size, const Options& options) {
+  BufferDataLoader loader(data, size);
+  Result<Program> program = Program::load(&loader, Program::Verification::InternalConsistency);
+  if (!program.ok()) return program.error();
+  const Result<const char*> name = program->get_method_name(0);
+  if (!name.ok()) return name.error();
+  const Result<MethodMeta> meta = program->method_meta(*name);
+  if (!meta.ok()) return meta.error();
+  if (!quiet) {
+    std::printf("methods %zu, %s, instructions %zu, backends %zu, attributes %zu\n",
+                program->num_methods(), meta->name(), meta->num_instructions(),
+                meta->num_backends(), meta->num_attributes());
+  }
+  for (size_t i = 0; i < meta->num_inputs(); ++i) {
+    print_info("input", i, meta->input_tag(i), meta->input_tensor_meta(i));
+  }
+  for (size_t i = 0; i < meta->num_outputs(); ++i) {
+    print_info("output", i, meta->output_tag(i), meta->output_tensor_meta(i));
+  }
+  for (size_t i = 0; i < meta->num_attributes(); ++i) {
+    const Result<TensorInfo> info = meta->attribute_tensor_meta(i);
+    if (!info.ok()) return info.error();
+  }
+
+  std::vector<std::unique_ptr<uint8_t[]>> memory;
+  std::vector<Span<uint8_t>> planned;
+  for (size_t i = 0; i < meta->num_memory_planned_buffers(); ++i) {
+    const Result<int64_t> bytes = meta->memory_planned_buffer_size(i);
+    if (!bytes.ok()) return bytes.error();
+    if (!quiet) std::printf("planned %zu: %" PRId64 "\n", i, *bytes);
+    if (*bytes < 0 || static_cast<size_t>(*bytes) > kMaxPlanned) {
+      emit(0, kError, "", "", 0, "planned buffer too large", 0);
+      return Error::MemoryAllocationFailed;
+    }
+    memory.emplace_back(new uint8_t[static_cast<size_t>(*bytes) + 1]);
+    std::memset(memory.back().get(), 0xA5, static_cast<size_t>(*bytes));
+    planned.push_back({memory.back().get(), static_cast<size_t>(*bytes)});
+  }
+  std::unique_ptr<uint8_t[]> arena(new uint8_t[options.arena]);
+  std::unique_ptr<uint8_t[]> temporary(new uint8_t[1024]);
+  MemoryAllocator method_allocator(static_cast<uint32_t>(options.arena), arena.get());
+  MemoryAllocator temp_allocator(1024, temporary.get());
+  HierarchicalAllocator planned_allocator({planned.data(), planned.size()});
+  MemoryManager manager(&method_allocator, &planned_allocator, &temp_allocator);
+
+  Result<Method> method = program->load_method(*name, &manager);
+  if (!method.ok()) return method.error();
+  for (int i = 0; i < options.runs; ++i) {
+    std::vector<std::vector<uint8_t>> storage;
+    Error error = set_inputs(*method, i, storage);
+    if (error != Error::Ok) return error;
+    error = method->execute();
+    if (error != Error::Ok) return error;
+    for (size_t o = 0; o < method->outputs_size(); ++o) print_value(o, method->get_output(o));
+  }
+  return Error::Ok;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Many runs
+// ---------------------------------------------------------------------------------------------
+
+/// Runs data of exactly this size, so that a sanitizer sees what is read beyond.
+bool run_damaged(const std::vector<uint8_t>& bytes, const Options& options, const char* what,
+                 size_t which, size_t* accepted) {
+  std::unique_ptr<uint8_t[]> exact(new uint8_t[bytes.size()]);
+  std::copy(bytes.begin(), bytes.end(), exact.get());
+  error_lines = 0;
+  const Error error = run(exact.get(), bytes.size(), options);
+  *accepted += error == Error::Ok;
+  if (error != Error::Ok && error_lines == 0) {
+    std::printf("%s %zu: error 0x%x without a message\n", what, which,
+                static_cast<unsigned>(error));
+    return false;
+  }
+  return true;
+}
+
+int truncate(const std::vector<uint8_t>& bytes, const Options& options, size_t step) {
+  bool good = true;
+  size_t accepted = 0;
+  size_t cases = 0;
+  for (size_t size = 0; size < bytes.size(); size += step, ++cases) {
+    good &= run_damaged({bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size)}, options,
+                        "size", size, &accepted);
+  }
+  std::printf("cases %zu accepted %zu\n", cases, accepted);
+  return good && accepted == 0 ? 0 : 1;
+}
+
+int mutate(const std::vector<uint8_t>& bytes, const Options& options, uint64_t seed,
+           uint64_t count) {
+  bool good = true;
+  size_t accepted = 0;
+  for (uint64_t n = seed; n < seed + count; ++n) {
+    std::vector<uint8_t> damaged = bytes;
+    uint64_t state = n * 0x9E3779B97F4A7C15u + 1;
+    const auto next = [&state] {
+      state ^= state << 13;
+      state ^= state >> 7;
+      state ^= state << 17;
+      return static_cast<size_t>(state >> 16);
+    };
+    for (size_t k = next() % 8 + 1; k > 0; --k) {
+      // Small values and all ones hit more checks than other bytes.
+      const uint8_t values[] = {static_cast<uint8_t>(next()), static_cast<uint8_t>(next() % 16), 0,
+                                0xFF};
+      damaged[next() % damaged.size()] = values[next() % 4];
+    }
+    good &= run_damaged(damaged, options, "seed", n, &accepted);
+  }
+  std::printf("cases %" PRIu64 " accepted %zu\n", count, accepted);
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  runtime_init();
+  register_pal(PalImpl::create(emit, __FILE__));
+  Options options;
+  size_t step = 0;
+  uint64_t seed = 0;
+  uint64_t count = 0;
+  static TraceBackend backend;
+  std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(argc));
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    if (arg == "--op") {
+      names.emplace_back(argv[++i]);
+      if (registry_has_op_function(names.back().c_str())) continue;
+      if (register_kernel(Kernel(names.back().c_str(), trace_kernel)) != Error::Ok) return 2;
+    } else if (arg == "--backend") {
+      if (register_backend({argv[++i], &backend}) != Error::Ok) return 2;
+    } else if (arg == "--arena") {
+      options.arena = std::strtoul(argv[++i], nullptr, 0);
+    } else if (arg == "--runs") {
+      options.runs = std::atoi(argv[++i]);
+    } else if (arg == "--truncate") {
+      step = std::strtoul(argv[++i], nullptr, 0);
+    } else if (arg == "--mutate") {
+      seed = std::strtoull(argv[++i], nullptr, 0);
+      count = std::strtoull(argv[++i], nullptr, 0);
+    } else {
+      options.file = arg;
+    }
+  }
+  std::ifstream stream(options.file, std::ios::binary);
+  const std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(stream)),
+                                   std::istreambuf_iterator<char>());
+  quiet = step != 0 || count != 0;
+  if (step != 0) return truncate(bytes, options, step);
+  if (count != 0) return mutate(bytes, options, seed, count);
+  const Error error = run(bytes.data(), bytes.size(), options);
+  std::printf("destroyed %d\nstatus 0x%x\n", TraceBackend::destroyed, static_cast<unsigned>(error));
+  return 0;
+}
