@@ -1,0 +1,231 @@
+// Runs every compute function in its scalar and its vector variant on the same random inputs and
+// compares the bytes, those behind the output included. Prints one line per function and exits with
+// status 1 on a mismatch. -DBREAK=1 corrupts one vector result: the test of the test.
+
+#include <cstring>
+
+#include "compute/add_s8.h"
+#include "compute/extremum.h"
+#include "compute/linear_s8.h"
+#include "compute/mul_s8.h"
+#include "compute/quantize.h"
+#include "startup.h"
+
+#if !KERNELS_MVE
+#error "this core has no vector instructions"
+#endif
+
+using namespace kernels;
+
+namespace {
+
+constexpr size_t kMaxCount = 80;
+constexpr size_t kGuard = 32;
+constexpr int kRounds = 40;
+
+class Random {
+ public:
+  uint32_t next() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 17;
+    state_ ^= state_ << 5;
+    return state_;
+  }
+  int32_t between(int32_t low, int32_t high) {
+    return low + static_cast<int32_t>(next() % static_cast<uint32_t>(high - low + 1));
+  }
+  int32_t zero_point() { return next() % 4 == 0 ? INT8_MIN : between(INT8_MIN, INT8_MAX); }
+  Rescale rescale() {
+    constexpr int32_t kMultipliers[] = {INT32_MIN, INT32_MIN + 1, -1, 0, 1, 1 << 30, INT32_MAX};
+    const bool usual = next() % 2 == 0;
+    const int32_t multiplier =
+        usual ? between(1 << 30, INT32_MAX) : kMultipliers[static_cast<size_t>(next() % 7)];
+    return Rescale(multiplier, usual ? between(-20, 3) : between(-31, 31));
+  }
+  template <typename T>
+  void fill(T* to, size_t count) {
+    for (size_t i = 0; i < count; ++i) to[i] = static_cast<T>(next());
+  }
+
+ private:
+  uint32_t state_ = 2463534242u;
+};
+
+Random rng;
+uint32_t mismatches = 0;
+
+// Fills both outputs alike, calls `body(output, use_vectors)` for each and compares all bytes.
+template <typename T, typename Body>
+bool same(const Body& body) {
+  static T outputs[2][kMaxCount + kGuard];
+  std::memset(outputs, 0x5A, sizeof(outputs));
+  body(outputs[0] + 1, false);
+  body(outputs[1] + 1, true);
+#ifdef BREAK
+  reinterpret_cast<uint8_t*>(outputs[1] + 1)[0] ^= 1;
+#endif
+  return std::memcmp(outputs[0], outputs[1], sizeof(outputs[0])) == 0;
+}
+
+// Calls `test(count)`, which returns true on equality, for many sizes.
+template <typename Test>
+void report(const char* name, const Test& test) {
+  uint32_t compared = 0;
+  uint32_t different = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t count = 0; count <= kMaxCount; count += count < 36 ? 1 : 11) {
+      ++compared;
+      if (!test(count)) ++different;
+    }
+  }
+  board::print(name);
+  board::print(": ");
+  board::print(compared);
+  board::print(" comparisons, ");
+  board::print(different);
+  board::print(" mismatches\n");
+  mismatches += different;
+}
+
+float random_float(float scale) {
+  constexpr float kSpecial[] = {__builtin_nanf(""),
+                                __builtin_inff(),
+                                -__builtin_inff(),
+                                3.4e38f,
+                                -3.4e38f,
+                                1e-45f,
+                                -1e-45f,
+                                1.1e-38f,
+                                0.0f,
+                                -0.0f,
+                                2147483648.0f};
+  const uint32_t kind = rng.next() % 8;
+  if (kind == 0) return kSpecial[rng.next() % 11];
+  if (kind == 1) {
+    float any;
+    const uint32_t bits = rng.next();
+    std::memcpy(&any, &bits, sizeof(any));
+    return any;
+  }
+  const float steps = static_cast<float>(rng.between(-300, 300));
+  return (kind < 5 ? steps + 0.5f : steps + static_cast<float>(rng.next() % 1000) / 1000) * scale;
+}
+
+template <typename T>
+bool test_quantize(size_t count) {
+  constexpr float kScales[] = {0.1f, 0.02f, 1.0f, 1e-30f, 1e30f, kMinScale, kMaxScale};
+  const float scale = kScales[rng.next() % 7];
+  float in[kMaxCount];
+  for (size_t i = 0; i < count; ++i) in[i] = random_float(scale);
+  const int32_t low = rng.between(std::numeric_limits<T>::min(), 0);
+  const Quantization q{rng.zero_point(), low, rng.between(low, std::numeric_limits<T>::max())};
+  return same<T>([&](T* out, bool vectors) {
+    vectors ? mve::quantize(in, out, count, 1.0f / scale, q)
+            : scalar::quantize(in, out, count, 1.0f / scale, q);
+  });
+}
+
+template <typename T>
+bool test_dequantize(size_t count) {
+  constexpr float kScales[] = {0.1f, 0.02f, 1.0f, 1e-30f, 1e30f, kMinScale, kMaxScale};
+  const float scale = kScales[rng.next() % 7];
+  T in[kMaxCount];
+  rng.fill(in, count);
+  const int32_t zero_point =
+      rng.between(std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+  return same<float>([&](float* out, bool vectors) {
+    vectors ? mve::dequantize(in, out, count, scale, zero_point)
+            : scalar::dequantize(in, out, count, scale, zero_point);
+  });
+}
+
+struct Operands {
+  Operands() {
+    rng.fill(data_a, sizeof(data_a));
+    rng.fill(data_b, sizeof(data_b));
+  }
+  Operand<int8_t> a() const { return {data_a + offset, step_a}; }
+  Operand<int8_t> b() const { return {data_b + offset, step_b}; }
+
+  int8_t data_a[kMaxCount * 3 + 4];
+  int8_t data_b[kMaxCount * 3 + 4];
+  size_t offset = rng.next() % 4;
+  // Mostly contiguous or repeated, as broadcasting makes them; sometimes another stride.
+  size_t step_a = rng.next() % 5 == 0 ? rng.next() % 4 : rng.next() % 2;
+  size_t step_b = rng.next() % 5 == 0 ? rng.next() % 4 : rng.next() % 2;
+};
+
+bool test_add(size_t count) {
+  const Operands in;
+  const int32_t low = rng.between(INT8_MIN, INT8_MAX);
+  const AddParameters p{
+      rng.zero_point(), rng.rescale(), rng.zero_point(),          rng.rescale(), rng.zero_point(),
+      rng.rescale(),    low,           rng.between(low, INT8_MAX)};
+  return same<int8_t>([&](int8_t* out, bool vectors) {
+    vectors ? mve::binary_s8(in.a(), in.b(), out, count, mve::Add{p})
+            : scalar::binary_s8(in.a(), in.b(), out, count, scalar::Add{p});
+  });
+}
+
+bool test_mul(size_t count) {
+  const Operands in;
+  const MulParameters p{rng.zero_point(), rng.zero_point(), rng.zero_point(), rng.rescale()};
+  return same<int8_t>([&](int8_t* out, bool vectors) {
+    vectors ? mve::binary_s8(in.a(), in.b(), out, count, mve::Mul{p})
+            : scalar::binary_s8(in.a(), in.b(), out, count, scalar::Mul{p});
+  });
+}
+
+template <typename Op>
+bool test_extremum(size_t count) {
+  const Operands in;
+  return same<int8_t>([&](int8_t* out, bool vectors) {
+    vectors ? mve::extremum(in.a(), in.b(), out, count, Op{})
+            : scalar::extremum(in.a(), in.b(), out, count, Op{});
+  });
+}
+
+// `count` is the number of outputs of one or two rows; the depth is drawn.
+bool test_linear(size_t count) {
+  constexpr size_t kMaxDepth = 70;
+  static int8_t x[2 * kMaxDepth];
+  static int8_t weights[kMaxCount * kMaxDepth];
+  static int32_t start[kMaxCount];
+  const size_t rows = count <= kMaxCount / 2 ? 2 : 1;
+  const size_t depth = rng.next() % (kMaxDepth + 1);
+  rng.fill(x, sizeof(x));
+  rng.fill(weights, sizeof(weights));
+  for (int32_t& value : start) value = rng.between(-50000, 50000);
+  const uint32_t kind = rng.next() % 4;
+  const int32_t low = rng.between(INT8_MIN, INT8_MAX);
+  const LinearParameters p{rows,
+                           depth,
+                           count,
+                           kind == 0 ? start : nullptr,
+                           kind <= 1 ? start : nullptr,
+                           -rng.zero_point(),
+                           rng.next() % 2 == 0 ? 0 : -rng.zero_point(),
+                           rng.zero_point(),
+                           rng.rescale(),
+                           low,
+                           rng.between(low, INT8_MAX)};
+  return same<int8_t>([&](int8_t* out, bool vectors) {
+    vectors ? mve::linear_s8(x, weights, out, p) : scalar::linear_s8(x, weights, out, p);
+  });
+}
+
+}  // namespace
+
+extern "C" void reset() {
+  board::enable_vectors();
+  report("quantize int8", test_quantize<int8_t>);
+  report("quantize int16", test_quantize<int16_t>);
+  report("dequantize int8", test_dequantize<int8_t>);
+  report("dequantize int16", test_dequantize<int16_t>);
+  report("add", test_add);
+  report("mul", test_mul);
+  report("minimum", test_extremum<Minimum>);
+  report("maximum", test_extremum<Maximum>);
+  report("linear", test_linear);
+  board::exit(mismatches == 0 ? 0 : 1);
+}
