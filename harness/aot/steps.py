@@ -65,7 +65,7 @@ class Steps:
         return log
 
 
-def _first_line(error: BaseException, limit: int = 240) -> str:
+def _first_line(error: BaseException, limit: int = 400) -> str:
     """First line of the error at the root: pass managers wrap the reason in "a pass failed"."""
     while error.__cause__ is not None:
         error = error.__cause__

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
-from harness.pte.bundle import BundledValue, BundleFile, TestCase, parse_bundle
+from harness.pte.bundle import BUNDLE_ID, BundledValue, BundleFile, TestCase, parse_bundle
 from harness.pte.flat import MalformedError
-from harness.pte.program import Method, ProgramFile, byte_size, item_size, parse_program
+from harness.pte.program import PROGRAM_ID, Method, ProgramFile, byte_size, item_size, parse_program
 
 __all__ = [
     "BundleFile",
@@ -38,7 +38,7 @@ def read_program(data: bytes) -> ProgramFile:
     Raises:
         HarnessError: BUNDLE_INVALID, the bytes are no well-formed program.
     """
-    return _checked(parse_program, data, b"ET", "program")
+    return _checked(parse_program, data, PROGRAM_ID, "program")
 
 
 def read_bundle(data: bytes) -> BundleFile:
@@ -48,7 +48,7 @@ def read_bundle(data: bytes) -> BundleFile:
         HarnessError: BUNDLE_INVALID, the bytes are no well-formed bundle, or the bundle's
             inputs and references do not fit its program.
     """
-    return _checked(parse_bundle, data, b"BP", "bundle")
+    return _checked(parse_bundle, data, BUNDLE_ID, "bundle")
 
 
 def read_file(path: Path) -> ProgramFile | BundleFile:
@@ -68,10 +68,10 @@ def read_file(path: Path) -> ProgramFile | BundleFile:
 
 
 def _checked(parse: Callable[[bytes], _T], data: bytes, magic: bytes, what: str) -> _T:
-    if data[4:6] != magic:
+    if data[4:8] != magic:
         found = bytes(data[4:8])
         have = f"its identifier is {found!r}" if len(data) >= 8 else f"it has only {len(data)} bytes"
-        raise _invalid(f"not a {what}: {have}, not {magic.decode()}.. in bytes 4 to 7")
+        raise _invalid(f"not a {what} that this harness reads: {have}, it needs {magic!r} in bytes 4 to 7")
     try:
         return parse(data)
     except MalformedError as error:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from harness.flow import TensorSpec
 from harness.pte.flat import Buffer, MalformedError, Table
-from harness.pte.program import Method, ProgramFile, byte_size, parse_program, tensor_spec
+from harness.pte.program import PROGRAM_ID, Method, ProgramFile, byte_size, parse_program, tensor_spec
 
+BUNDLE_ID = b"BP08"
 _TENSOR, _INT, _BOOL, _DOUBLE = 1, 2, 3, 4
 
 
@@ -49,15 +50,15 @@ def parse_bundle(data: bytes) -> BundleFile:
     """Read a bundle; raises MalformedError."""
     root = Buffer(data).root()
     program_bytes = root.octets(2)
-    if program_bytes[4:6] != b"ET":
-        raise MalformedError("it holds no program")
+    if program_bytes[4:8] != PROGRAM_ID:
+        raise MalformedError("it holds no program that this harness reads")
     program = parse_program(program_bytes)
     cases = []
     for suite in root.tables(1):
         name = suite.string(0)
         method = next((method for method in program.methods if method.name == name), None)
         if method is None:
-            raise MalformedError(f"it has tests for {name!r}, the program has no such method")
+            raise MalformedError(f"it has tests for {name[:80]!r}, the program has no such method")
         cases += [_case(case, method) for case in suite.tables(1)]
     return BundleFile(bytes(data[4:8]).decode("ascii", "replace"), program, program_bytes, tuple(cases))
 

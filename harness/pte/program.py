@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from harness.flow import TensorSpec
 from harness.pte.flat import Buffer, MalformedError, Table
 
+PROGRAM_ID = b"ET12"
+
 # ScalarType of the schema -> name of the type. All are numpy's own, up to "bfloat16" and "qint8" etc.
 DTYPES = {
     0: "uint8",
@@ -182,7 +184,7 @@ def _operator_name(operator: Table) -> str:
 def _planned_buffers(plan: Table) -> tuple[int, ...]:
     sizes = plan.integers(8, "q")[1:]  # entry 0 is reserved
     if min(sizes, default=0) < 0:
-        raise MalformedError(f"it plans buffers of {list(sizes)} bytes")
+        raise MalformedError(f"it plans a buffer of {min(sizes)} bytes")
     return sizes
 
 
