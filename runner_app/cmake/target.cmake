@@ -27,13 +27,13 @@ set(board_directory "${CMAKE_CURRENT_SOURCE_DIR}/boards/${board_name}")
 set(linker_script "${board_directory}/${board_name}.ld")
 set(kernel_options -O2)
 
-add_compile_options(${core_options} -Os -fno-threadsafe-statics -fno-unwind-tables
+add_compile_options(${core_options} -Os -Wno-psabi -fno-threadsafe-statics -fno-unwind-tables
                     -fno-asynchronous-unwind-tables)
 add_link_options(${core_options} -nostartfiles "-T${linker_script}" -Wl,--gc-sections
                  -Wl,-Map=executor_runner.map -Wl,--fatal-warnings)
 include_directories("${board_directory}")
 list(APPEND runner_sources platform_target.cpp newlib_stubs.cpp)
-foreach(file vectors.S startup.cpp fault.cpp uart.cpp)
+foreach(file vectors.S startup.cpp fault.cpp mpu.cpp uart.cpp)
   list(APPEND runner_sources "${board_directory}/${file}")
 endforeach()
 set_property(SOURCE "${board_directory}/vectors.S" APPEND PROPERTY OBJECT_DEPENDS "${linker_script}")

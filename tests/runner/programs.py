@@ -83,7 +83,7 @@ def programs() -> dict[str, bytes]:
         "bad.bpte": bundle(add, ((X, Y), [X + Y]), ((Y, Y), [Y + Y + 1])),
         "foreign.bpte": bundle(add, ((X, Y), [X + Y])).replace(b"forward", b"fxrward", 1),
     }
-    for name in ("exp", "sigmoid", "neg", "abs", "ceil"):
+    for name in ("exp", "sigmoid", "neg", "abs", "ceil", "floor"):
         contents[f"{name}.pte"] = lower(Function(getattr(torch, name)), (X,)).buffer
     return contents
 

@@ -35,6 +35,11 @@ void read_where_nothing_is(KernelRuntimeContext&, Span<EValue*>) {
   static_cast<void>(*reinterpret_cast<volatile int*>(address));
 }
 
+void write_through_null_pointer(KernelRuntimeContext&, Span<EValue*>) {
+  volatile uintptr_t null = 0;
+  *reinterpret_cast<volatile int*>(null) = 1;
+}
+
 // Not a tail call, and the frame is used after the call.
 uint32_t recurse(volatile uint32_t depth) {
   volatile uint8_t frame[256] = {};
@@ -62,6 +67,7 @@ Error register_operators() {
       Kernel("aten::neg.out", read_where_nothing_is),
       Kernel("aten::abs.out", exhaust_the_stack),
       Kernel("aten::ceil.out", divide_by_zero),
+      Kernel("aten::floor.out", write_through_null_pointer),
   };
   return executorch::runtime::register_kernels({kernels, sizeof(kernels) / sizeof(kernels[0])});
 }

@@ -54,6 +54,12 @@ def test_division_by_zero_is_a_fault(target_runner: Runner, files: Path) -> None
     assert cause.endswith("integer division by zero.")
 
 
+def test_write_through_null_pointer_is_a_fault(target_runner: Runner, files: Path) -> None:
+    registers, cause = run_to_fault(target_runner, files, "floor.pte")
+    assert int(registers["CFSR"], 16) & 1 << 1
+    assert "MMFAR" in cause
+
+
 def test_semihosting_off_is_said(target_runner: Runner, files: Path) -> None:
     """The image then waits for ever: nobody is there whom it could tell its exit status."""
     argv = ["qemu-system-arm", "-M", "mps3-an547", "-nographic", "-kernel", str(target_runner.path)]
@@ -82,7 +88,7 @@ def test_image_lies_within_the_boards_regions(elf: ELFFile) -> None:
 
 
 def test_manifest_is_in_the_image(elf: ELFFile) -> None:
-    notes = [n for n in elf.get_section_by_name(".note.corstone-harness").iter_notes()]
+    notes = list(elf.get_section_by_name(".note.corstone-harness").iter_notes())
     assert [(n["n_name"], n["n_type"]) for n in notes] == [("corstone-harness", 1)]
     description = notes[0]["n_desc"]
     text = description if isinstance(description, bytes) else description.encode("latin-1")

@@ -6,6 +6,7 @@
 
 constexpr uintptr_t kUart0Base = 0x49303000;
 
+void mpu_initialize();
 void uart_initialize();
 void uart_write(const char* text, size_t length);
 

@@ -1,4 +1,4 @@
-// From the reset entry to main(): .data, .bss, static objects, console.
+// From the reset entry to main(): .data, .bss, protection, console, static objects.
 #include <cstring>
 
 #include "../../platform.h"
@@ -12,6 +12,7 @@ extern "C" [[noreturn]] void start() {
   };
   memcpy(data_start, data_load, bytes(data_start, data_end));
   memset(bss_start, 0, bytes(bss_start, bss_end));
+  mpu_initialize();
   uart_initialize();
   for (Initializer* initializer = initializers_start; initializer != initializers_end;
        ++initializer) {
