@@ -19,6 +19,10 @@ class QemuError(StandinError):
     status = STATUS_QEMU
 
 
+class ConnectionLostError(QemuError):
+    """QEMU's end of the gdb connection is closed: the process is ending, and its status says why."""
+
+
 class LockupError(StandinError):
     """The guest CPU locked up."""
 

@@ -12,7 +12,7 @@ import socket
 import time
 from dataclasses import dataclass
 
-from harness.standin.errors import QemuError, TimeLimitError
+from harness.standin.errors import ConnectionLostError, QemuError, TimeLimitError
 
 PC, XPSR = 15, 25  # register numbers of QEMU's M-profile description
 _CORE_REGISTERS = 16
@@ -59,7 +59,7 @@ class Gdb:
     """One connection to the stub.
 
     `deadline` (time.monotonic) bounds every wait; passing it raises TimeLimitError. A lost
-    connection raises QemuError.
+    connection raises ConnectionLostError, an unexpected packet QemuError.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -107,7 +107,7 @@ class Gdb:
 
         Raises:
             TimeLimitError: the deadline passed first.
-            QemuError: the connection is closed.
+            ConnectionLostError: the connection is closed.
         """
         wait = self.deadline - time.monotonic()
         if wait != float("inf"):
@@ -120,14 +120,14 @@ class Gdb:
         except ConnectionError:
             data = b""
         if not data:
-            raise QemuError("QEMU closed its gdb connection")
+            raise ConnectionLostError("QEMU closed its gdb connection")
         self._buffer += data
 
     def _send_raw(self, data: bytes) -> None:
         try:
             self._connection.sendall(data)
         except OSError:
-            raise QemuError("QEMU closed its gdb connection") from None
+            raise ConnectionLostError("QEMU closed its gdb connection") from None
 
     # Execution
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from harness.standin.arguments import Options
 from harness.standin.confined import Confinement
 from harness.standin.console import EOT, Console
-from harness.standin.devices import Device
-from harness.standin.errors import LockupError, QemuError, TimeLimitError
+from harness.standin.devices import Device, serve_access, watch_all
+from harness.standin.errors import ConnectionLostError, LockupError, QemuError, TimeLimitError
 from harness.standin.fileio import FileService
 from harness.standin.gdb import PC, Gdb, Stop, parse_stop
 from harness.standin.qemu import Qemu
@@ -43,6 +43,7 @@ class Machine:
         self._qemu = qemu
         self._console = console
         self._devices = devices
+        self._levels: dict[int, bool] = {}  # interrupt lines as QEMU knows them
         self._gdb = Gdb(qemu.gdb)
         self._errors = b""
         self._exited = False
@@ -63,7 +64,7 @@ class Machine:
         """
         try:
             return self._gdb.monitor("info version")
-        except QemuError:
+        except ConnectionLostError:
             self._ended()
             raise
 
@@ -86,13 +87,11 @@ class Machine:
         limit = self._options.time_limit
         self._gdb.deadline = float("inf") if limit is None else time.monotonic() + limit
         try:
-            for device in self._devices:
-                for base in (device.base, *device.aliases):
-                    self._gdb.watch(base, device.size)
+            watch_all(self._gdb, self._devices)
             self._gdb.resume()
             while not self._exited:
                 self._turn()
-        except QemuError:  # its connection is gone; the process's end says why
+        except ConnectionLostError:
             return self._ended()
         return self._ended()
 
@@ -126,9 +125,16 @@ class Machine:
             self._access(stop)
 
     def _access(self, stop: Stop) -> None:
-        """The guest stopped; only a device's watchpoint does that."""
-        pc = self._gdb.core_registers()[PC]
-        raise QemuError(f"the guest stopped at PC=0x{pc:08x} (signal {stop.signal}); no device is there")
+        """The guest stopped, which only a device's watchpoint may cause."""
+        if stop.watch is None:
+            pc = self._gdb.core_registers()[PC]
+            raise QemuError(f"the guest stopped at PC=0x{pc:08x} (signal {stop.signal}) for no known reason")
+        device = serve_access(self._gdb, self._devices)
+        level = device.interrupt()
+        if level != self._levels.get(device.irq, False):
+            self._levels[device.irq] = level
+            self._qemu.set_interrupt(device.irq, level)
+        self._gdb.resume()
 
     # Streams
 

@@ -15,8 +15,10 @@ PROGRAM = "qemu-system-arm"
 OVERRIDE = "HARNESS_QEMU"  # environment variable: path of the qemu-system-arm to use
 MACHINES = {"corstone-300": "mps3-an547"}
 _TESTED = ((7, 2), (10,))  # versions that the probe (tests/standin/test_probe.py) was written for
+_FIRST_EXPANSION_IRQ = 32  # interrupts below are the subsystem's own
 _PR_SET_PDEATHSIG = 1
 _EXEC_FAILED = 127
+_ANSWER_WAIT = 10.0  # seconds until a qtest command counts as refused
 
 
 def find_qemu() -> str:
@@ -45,15 +47,17 @@ def is_tested(version: tuple[int, ...]) -> bool:
     return any(version[: len(tested)] == tested for tested in _TESTED)
 
 
-def command_line(qemu: str, options: Options, gdb_descriptor: int) -> list[str]:
-    """QEMU's command line: stopped at reset, gdb on `gdb_descriptor`, UART0 on standard output.
+def command_line(qemu: str, options: Options, gdb: int, qtest: int | None = None) -> list[str]:
+    """QEMU's command line: stopped at reset, gdb and qtest on these descriptors, UART0 on standard output.
 
     With semihosting every call goes to the gdb connection. QEMU 7.2 and 10 agree on all of this;
     they need the client to be attached before the first call, which `-S` ensures.
     """
     words = [qemu, "-M", MACHINES[options.board.name], "-nodefaults", "-display", "none", "-S"]
-    words += ["-chardev", f"socket,id=gdb,fd={gdb_descriptor}", "-gdb", "chardev:gdb"]
+    words += ["-chardev", f"socket,id=gdb,fd={gdb}", "-gdb", "chardev:gdb"]
     words += ["-chardev", "stdio,id=uart0,signal=off", "-serial", "chardev:uart0"]
+    if qtest is not None:  # beside TCG, it only serves to raise interrupts
+        words += ["-chardev", f"socket,id=qtest,fd={qtest}", "-qtest", "chardev:qtest", "-accel", "tcg"]
     if options.semihosting:
         words += ["-semihosting-config", f"enable=on,target=gdb,arg={_escaped(options.command_line)}"]
     for data in options.data:
@@ -67,10 +71,11 @@ def _escaped(text: str) -> str:
 
 @dataclass
 class Qemu:
-    """A running QEMU: its gdb connection and the pipes of UART0 (`uart`) and messages (`errors`)."""
+    """A running QEMU: its gdb and qtest connections, the pipes of UART0 (`uart`) and messages (`errors`)."""
 
     pid: int
     gdb: socket.socket
+    qtest: socket.socket | None
     uart: int
     errors: int
     status: int | None = None
@@ -91,6 +96,23 @@ class Qemu:
                     continue
             self.wait()
 
+    def set_interrupt(self, number: int, level: bool) -> None:
+        """Drive line `number` of the CPU's interrupt controller, from outside the machine.
+
+        Raises:
+            QemuError: QEMU was started without interrupts or refuses.
+        """
+        command = f"set_irq_in /machine/iotkit EXP_IRQ {number - _FIRST_EXPANSION_IRQ} {int(level)}\n"
+        answer = b""
+        try:
+            if self.qtest is not None:
+                self.qtest.sendall(command.encode())
+                answer = self.qtest.recv(64)
+        except OSError:
+            pass  # no answer is the error
+        if answer != b"OK\n":
+            raise QemuError(f"QEMU did not take interrupt {number}: {answer!r}")
+
     def cpu_seconds(self) -> float:
         """CPU time used so far; 0 where /proc does not tell."""
         try:
@@ -102,28 +124,37 @@ class Qemu:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def start(options: Options) -> Qemu:
+def start(options: Options, interrupts: bool = False) -> Qemu:
     """Start QEMU for `options`, stopped before the first instruction.
+
+    `interrupts` enables `set_interrupt`.
 
     Raises:
         QemuError: it is not installed.
     """
     qemu = find_qemu()
-    ours, theirs = socket.socketpair()
+    gdb, gdb_end = socket.socketpair()
+    qtest, qtest_end = socket.socketpair() if interrupts else (None, None)
     uart, uart_end = os.pipe()
     errors, errors_end = os.pipe()
-    words = command_line(qemu, options, theirs.fileno())
+    if qtest is not None:
+        qtest.settimeout(_ANSWER_WAIT)
+    words = command_line(qemu, options, gdb_end.fileno(), None if qtest_end is None else qtest_end.fileno())
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _become(words, parent, uart_end, errors_end, theirs.fileno())
-    theirs.close()
+        _become(words, parent, uart_end, errors_end, (gdb_end, qtest_end))
+    for end in (gdb_end, qtest_end):
+        if end is not None:
+            end.close()
     os.close(uart_end)
     os.close(errors_end)
-    return Qemu(pid, ours, uart, errors)
+    return Qemu(pid, gdb, qtest, uart, errors)
 
 
-def _become(words: list[str], parent: int, uart: int, errors: int, gdb: int) -> None:
+def _become(
+    words: list[str], parent: int, uart: int, errors: int, kept: tuple[socket.socket | None, ...]
+) -> None:
     """In the child: turn into QEMU, in a session of its own, killed when the parent dies."""
     try:
         os.setsid()
@@ -131,7 +162,9 @@ def _become(words: list[str], parent: int, uart: int, errors: int, gdb: int) -> 
         null = os.open(os.devnull, os.O_RDONLY)
         for source, target in ((null, 0), (uart, 1), (errors, 2)):
             os.dup2(source, target)
-        os.set_inheritable(gdb, True)
+        for connection in kept:
+            if connection is not None:
+                connection.set_inheritable(True)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
         os.execv(words[0], words)

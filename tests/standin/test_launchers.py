@@ -75,7 +75,7 @@ def test_launcher_runs_its_own_checkout_from_anywhere(
     with (copy / "harness" / "standin" / "main.py").open("a") as file:
         file.write("# another checkout\n")
     assert identity.source_hash()[:16] not in version()
-    command = [launcher, "-C", "cpu0.semihosting-enable=1", "-a", firmware("hello")]
+    command: list[str | Path] = [launcher, "-C", "cpu0.semihosting-enable=1", "-a", firmware("hello")]
     assert subprocess.run(command, cwd=decoy.parent, capture_output=True, timeout=LIMIT).returncode == 42
 
 
@@ -100,7 +100,7 @@ def test_help_and_parameters(launcher: Path) -> None:
 
 
 def test_corstone_320_arrives_later(firmware: Firmware) -> None:
-    command = [launcher_directory() / FVP_SSE320, "-a", firmware("hello")]
+    command: list[str | Path] = [launcher_directory() / FVP_SSE320, "-a", firmware("hello")]
     run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     assert run.returncode == 2
     assert "corstone-320" in run.stderr

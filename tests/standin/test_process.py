@@ -78,7 +78,7 @@ def test_killed_qemu_is_an_error(launcher: Path, firmware: Firmware) -> None:
 
 
 def test_stopped_qemu_does_not_defeat_the_time_limit(launcher: Path, firmware: Firmware) -> None:
-    command = [launcher, "--timelimit", "1", "-a", firmware("hang")]
+    command: list[str | Path] = [launcher, "--timelimit", "1", "-a", firmware("hang")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         while not process.stdout.read(1):

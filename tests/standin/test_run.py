@@ -107,7 +107,7 @@ def test_limit_stops_as_the_fvp_does(option: str, firmware: Firmware, run_standi
 
 
 def test_limit_counts_while_the_program_waits_for_input(firmware: Firmware, launcher: Path) -> None:
-    command = [launcher, *SEMIHOSTING, "--timelimit", "0.5", "-a", firmware("input")]
+    command: list[str | Path] = [launcher, *SEMIHOSTING, "--timelimit", "0.5", "-a", firmware("input")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert STOPPED in process.stdout.read()
