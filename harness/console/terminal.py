@@ -1,6 +1,7 @@
 """Starts a process on a pseudo-terminal of its own: pexpect's `spawn` without its delays and without a fork.
 
-A fork copies the page tables of the whole process, which takes 20 ms where torch is loaded; `posix_spawn` does not.
+A fork copies the page tables of the whole process, which takes 20 ms where torch is loaded; `posix_spawn`
+copies nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pexpect
-from ptyprocess import PtyProcess
+from ptyprocess import PtyProcess  # type: ignore[import-untyped]
 
 # (rows, columns): nothing wraps at this width.
 WINDOW = (24, 32767)
@@ -57,7 +58,7 @@ def spawn(argv: Sequence[str], env: Mapping[str, str]) -> Any:
     """Start `argv` on a new pseudo-terminal, leading a session of its own.
 
     Args:
-        argv: absolute path of the executable, then at least one argument (pexpect would split a lone command).
+        argv: absolute path of the executable, then at least one argument; pexpect splits a lone command.
         env: the whole environment.
 
     Raises:

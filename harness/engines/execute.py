@@ -31,7 +31,6 @@ def execute(
     try:
         record = run_process(
             argv,
-            cwd=directory,
             env=env,
             log=directory / LOG_NAME,
             limits=spec.limits,

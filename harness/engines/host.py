@@ -36,5 +36,13 @@ class HostEngine:
             summary = f"--fvp-arg {spec.extra_args[0]} has no effect on the host engine"
             raise HarnessError(Outcome(Phase.LAUNCH, OutcomeClass.CONFIG_OPTIONS, summary, "leave it out"))
         check_command_line(spec.command_line, (spec.program, spec.output_base, *spec.inputs))
-        argv = (str(directory / spec.elf), *spec.command_line.split()[1:])
+        runner = directory / spec.elf
+        if runner.is_file() and not os.access(runner, os.X_OK):
+            summary = f"{spec.elf} is not executable on this machine"
+            raise HarnessError(
+                Outcome(Phase.LAUNCH, OutcomeClass.CONFIG_TARGET, summary, "build it with PLATFORM=host")
+            )
+        # The runner's names are relative to its working directory; a simulator has semihosting-cwd for that.
+        enter = ("/bin/sh", "-c", 'cd -- "$0" && exec "$@"', str(directory))
+        argv = (*enter, str(runner), *spec.command_line.split()[1:])
         return execute(self.identity(), argv, os.environ, spec, directory)
