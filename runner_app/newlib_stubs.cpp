@@ -1,4 +1,4 @@
-// What newlib and the C++ runtime want from a system, on a machine without heap and without files
+// What newlib and the C++ runtime want from a system; here it is one without heap and without files
 // of its own: allocation fails, text goes to the console, an abort ends the process.
 #include <sys/stat.h>
 
@@ -30,6 +30,8 @@ int _fstat(int, struct stat* status) {
   return 0;
 }
 
+// newlib's own abort() raises a signal, and signals bring in the heap.
+[[noreturn]] void abort() { end_process(kAborted); }
 int _kill(int, int) { end_process(kAborted); }
 [[noreturn]] void _exit(int status) { end_process(status); }
 [[noreturn]] void __cxa_pure_virtual() { end_process(kAborted); }

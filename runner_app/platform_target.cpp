@@ -10,10 +10,10 @@ using semihosting::Operation;
 
 namespace {
 
-constexpr size_t kMaximumLineLength = 1024;  // the FVP itself cuts at 256
-constexpr size_t kMaximumWords = 128;
-constexpr uintptr_t kOpenReadBinary = 1;   // fopen's "rb"
-constexpr uintptr_t kOpenWriteBinary = 5;  // fopen's "wb"
+constexpr size_t kMaximumLineLength = 1024;               // the FVP itself cuts at 256
+constexpr size_t kMaximumWords = kMaximumLineLength / 2;  // a letter and a blank each
+constexpr uintptr_t kOpenReadBinary = 1;                  // fopen's "rb"
+constexpr uintptr_t kOpenWriteBinary = 5;                 // fopen's "wb"
 
 intptr_t open(const char* name, uintptr_t mode) {
   const uintptr_t block[3] = {reinterpret_cast<uintptr_t>(name), mode, strlen(name)};
@@ -36,13 +36,16 @@ bool transfer(Operation operation, intptr_t handle, const void* data, size_t siz
 size_t split(char* line, const char** words) {
   const size_t length = strlen(line);
   if (length >= 2 && line[0] == '\'' && line[length - 1] == '\'') {
+    line[0] = ' ';
     line[length - 1] = '\0';
-    line++;
   }
   size_t count = 0;
-  for (char* word = strtok(line, " "); word != nullptr && count < kMaximumWords;
-       word = strtok(nullptr, " ")) {
-    words[count++] = word;
+  bool inside_word = false;
+  for (char* character = line; *character != '\0'; character++) {
+    const bool blank = *character == ' ';
+    if (!blank && !inside_word) words[count++] = character;
+    if (blank) *character = '\0';
+    inside_word = !blank;
   }
   return count;
 }
