@@ -79,6 +79,12 @@ class Check {
     return fail();
   }
 
+  bool equal(int64_t value, const char* name, int64_t expected) const {
+    if (value == expected) return true;
+    ET_LOG(Error, "%s: %s is %" PRId64 ", expected %" PRId64, op_, name, value, expected);
+    return fail();
+  }
+
   template <typename T>
   bool fits(int64_t value, const char* name) const {
     return range(value, name, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());

@@ -12,9 +12,9 @@ namespace {
 
 // An absent operand, or int32 with one entry per output.
 bool check_per_output(const kernels::Check& check, const std::optional<Tensor>& tensor,
-                      const char* name, int64_t outputs) {
+                      const char* name, const char* length_name, int64_t outputs) {
   return !tensor.has_value() || (check.tensor(*tensor, name, ScalarType::Int) &&
-                                 check.range(tensor->numel(), name, outputs, outputs));
+                                 check.equal(tensor->numel(), length_name, outputs));
 }
 
 bool check_operands(const kernels::Check& check, const Tensor& input, const Tensor& weights,
@@ -23,12 +23,11 @@ bool check_operands(const kernels::Check& check, const Tensor& input, const Tens
          check.tensor(weights, "weights", ScalarType::Char) &&
          check.that(input.dim() >= 1, "input has no dimension") &&
          check.that(weights.dim() == 2, "weights are not [outputs, depth]") &&
-         check.range(weights.size(1), "depth of weights", input.size(input.dim() - 1),
-                     input.size(input.dim() - 1)) &&
+         check.equal(weights.size(1), "depth of weights", input.size(input.dim() - 1)) &&
          check.that(kernels::is_row_major(input) && kernels::is_row_major(weights),
                     "input or weights are not in plain dim order") &&
-         check_per_output(check, bias, "bias", weights.size(0)) &&
-         check_per_output(check, kernel_sum, "kernel_sum", weights.size(0));
+         check_per_output(check, bias, "bias", "length of bias", weights.size(0)) &&
+         check_per_output(check, kernel_sum, "kernel_sum", "length of kernel_sum", weights.size(0));
 }
 
 // Gives `out` the shape [..., outputs].

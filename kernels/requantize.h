@@ -65,9 +65,9 @@ namespace mve {
 // `v` already carries the left shift of `by`.
 inline int32x4_t requantize_shifted(int32x4_t v, const Rescale& by) {
   const int32x4_t t = vqrdmulhq(v, by.multiplier);
-  // -1 for a negative value that will be shifted right: bit 31 of t & -right. No t is -2^31.
-  const int32x4_t away = vshrq(vandq(t, vdupq_n_s32(-by.right)), 31);
-  return vrshlq(vaddq(t, away), -by.right);
+  // Half up, except that a negative value is moved down first; no t is -2^31.
+  const int32x4_t moved = vmlaq(t, vshrq(t, 31), by.right != 0 ? 1 : 0);
+  return vrshlq(moved, -by.right);
 }
 
 inline int32x4_t requantize(int32x4_t v, const Rescale& by) {

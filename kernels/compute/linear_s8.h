@@ -67,41 +67,45 @@ inline int32_t dot_s8(const int8_t* a, const int8_t* b, size_t count) {
 }
 
 // Products of `x` with four rows of weights: every load of `x` serves four sums.
-inline int32x4_t dot4_s8(const int8_t* x, const int8_t* w, size_t depth) {
-  const int8_t* w1 = w + depth;
+inline int32x4_t dot4_s8(const int8_t* x, const int8_t* w0, size_t depth) {
+  const int8_t* w1 = w0 + depth;
   const int8_t* w2 = w1 + depth;
   const int8_t* w3 = w2 + depth;
-  int32_t sum[4] = {};
+  int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
   for (size_t blocks = depth / 16; blocks > 0; --blocks) {
     const int8x16_t v = vld1q(x);
-    sum[0] = vmladavaq(sum[0], v, vld1q(w));
-    sum[1] = vmladavaq(sum[1], v, vld1q(w1));
-    sum[2] = vmladavaq(sum[2], v, vld1q(w2));
-    sum[3] = vmladavaq(sum[3], v, vld1q(w3));
-    x += 16, w += 16, w1 += 16, w2 += 16, w3 += 16;
+    sum0 = vmladavaq(sum0, v, vld1q(w0));
+    sum1 = vmladavaq(sum1, v, vld1q(w1));
+    sum2 = vmladavaq(sum2, v, vld1q(w2));
+    sum3 = vmladavaq(sum3, v, vld1q(w3));
+    x += 16, w0 += 16, w1 += 16, w2 += 16, w3 += 16;
   }
   if (depth % 16 != 0) {
     const mve_pred16_t p = vctp8q(depth % 16);
     const int8x16_t v = vld1q_z(x, p);
-    sum[0] = vmladavaq(sum[0], v, vld1q_z(w, p));
-    sum[1] = vmladavaq(sum[1], v, vld1q_z(w1, p));
-    sum[2] = vmladavaq(sum[2], v, vld1q_z(w2, p));
-    sum[3] = vmladavaq(sum[3], v, vld1q_z(w3, p));
+    sum0 = vmladavaq(sum0, v, vld1q_z(w0, p));
+    sum1 = vmladavaq(sum1, v, vld1q_z(w1, p));
+    sum2 = vmladavaq(sum2, v, vld1q_z(w2, p));
+    sum3 = vmladavaq(sum3, v, vld1q_z(w3, p));
   }
-  return vld1q(sum);
+  const int32_t sums[4] = {sum0, sum1, sum2, sum3};
+  return vld1q(sums);
 }
 
-// What is added to the products of output `n`: the sum over (x + i)(w + f) beside sum(x * w).
-inline int32_t linear_start(const LinearParameters& p, const int8_t* w, size_t n,
-                            int32_t filter_part) {
-  if (p.kernel_sum != nullptr) return add_wrapping(p.kernel_sum[n], filter_part);
-  int32_t start = p.bias == nullptr ? 0 : p.bias[n];
-  if (p.input_offset != 0) {
-    const int32_t filter = multiply_wrapping(p.filter_offset, static_cast<int32_t>(p.depth));
-    const int32_t weights = add_wrapping(sum_s8(w, p.depth), filter);
-    start = add_wrapping(start, multiply_wrapping(p.input_offset, weights));
-  }
-  return add_wrapping(start, filter_part);
+// Without a kernel sum: input_offset * sum(w + filter_offset) + bias[n].
+inline int32_t kernel_sum(const LinearParameters& p, const int8_t* w, size_t n) {
+  const int32_t bias = p.bias == nullptr ? 0 : p.bias[n];
+  if (p.input_offset == 0) return bias;
+  const int32_t filter = multiply_wrapping(p.filter_offset, static_cast<int32_t>(p.depth));
+  return add_wrapping(bias,
+                      multiply_wrapping(p.input_offset, add_wrapping(sum_s8(w, p.depth), filter)));
+}
+
+inline int32x4_t kernel_sum4(const LinearParameters& p, const int8_t* w, size_t n) {
+  if (p.kernel_sum != nullptr) return vld1q(p.kernel_sum + n);
+  int32_t sums[4];
+  for (size_t i = 0; i < 4; ++i) sums[i] = kernel_sum(p, w + i * p.depth, n + i);
+  return vld1q(sums);
 }
 
 inline void linear_row_s8(const int8_t* x, const int8_t* w, int8_t* out,
@@ -110,13 +114,13 @@ inline void linear_row_s8(const int8_t* x, const int8_t* w, int8_t* out,
       p.filter_offset == 0 ? 0 : multiply_wrapping(p.filter_offset, sum_s8(x, p.depth));
   size_t n = 0;
   for (; n + 4 <= p.outputs; n += 4, w += 4 * p.depth) {
-    int32_t start[4];
-    for (size_t i = 0; i < 4; ++i) start[i] = linear_start(p, w + i * p.depth, n + i, filter_part);
-    const int32x4_t acc = vaddq(dot4_s8(x, w, p.depth), vld1q(start));
+    const int32x4_t start = vaddq(kernel_sum4(p, w, n), filter_part);
+    const int32x4_t acc = vaddq(dot4_s8(x, w, p.depth), start);
     vstrbq_s32(out + n, to_s8(requantize(acc, p.rescale), p.output_offset, p.min, p.max));
   }
   for (; n < p.outputs; ++n, w += p.depth) {
-    const int32_t acc = add_wrapping(dot_s8(x, w, p.depth), linear_start(p, w, n, filter_part));
+    const int32_t sum = p.kernel_sum != nullptr ? p.kernel_sum[n] : kernel_sum(p, w, n);
+    const int32_t acc = add_wrapping(dot_s8(x, w, p.depth), add_wrapping(sum, filter_part));
     out[n] = scalar::to_s8(scalar::requantize(acc, p.rescale), p.output_offset, p.min, p.max);
   }
 }
