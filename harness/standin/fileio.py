@@ -1,7 +1,8 @@
 """Serves GDB File-I/O requests, which is how QEMU passes semihosting on (`target=gdb`).
 
 A request is `F<name>,<argument>,…` with hexadecimal arguments, pointers to buffers as
-`address/length`; the answer is `F<result>` or `F-1,<errno>`. Files are confined to one directory.
+`address/length`; the answer is a result and an errno, -1 with one or another with 0. Files are
+confined to one directory.
 """
 
 from __future__ import annotations
@@ -66,14 +67,14 @@ class FileService:
         self._warn = warn
         self._open: dict[int, int] = {}
 
-    def serve(self, request: bytes) -> bytes:
-        """Answer to one request packet."""
+    def serve(self, request: bytes) -> tuple[int, int]:
+        """Answer to one request packet: result, and errno as the protocol numbers it."""
         name, *arguments = request.decode("ascii", errors="replace").split(",")
         operation = _OPERATIONS.get(name)
         try:
             if operation is None:
                 raise OSError(errno.EINVAL, f"unknown request {name}")
-            return b"F%x" % operation(self, *arguments)
+            return operation(self, *arguments), 0
         except RefusedError as error:
             self._warn(f"semihosting access to '{error.filename}' refused: {error.strerror}")
             number = error.errno
@@ -83,7 +84,7 @@ class FileService:
             number = errno.EFAULT
         except (ValueError, TypeError, IndexError):  # not a well-formed request
             number = errno.EINVAL
-        return b"F-1,%x" % _ERRNO.get(number or 0, _EUNKNOWN)
+        return -1, _ERRNO.get(number or 0, _EUNKNOWN)
 
     def _path(self, pointer: str) -> bytes:
         address, _, length = pointer.partition("/")

@@ -144,6 +144,18 @@ class Gdb:
         """Let the guest run; the next packet is a stop reply, a File-I/O request or its exit."""
         self.send(b"c")
 
+    def answer(self, result: int, number: int = 0) -> None:
+        """Answer a File-I/O request with its result and errno, and let the guest go on.
+
+        The answer alone resumes the guest, but from version 8.1 on QEMU reports a later stop or exit
+        only after a command like `c`. So the answer carries the flag that stops the guest once more.
+
+        Raises:
+            QemuError: the stub did not stop.
+        """
+        self._send_raw(frame(b"F%x,%x,C" % (result, number)) + frame(b"c"))
+        self._stop(self.receive())
+
     def step(self) -> Stop:
         """Execute one instruction."""
         return self._stop(self.request(b"s"))

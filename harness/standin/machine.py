@@ -117,7 +117,7 @@ class Machine:
         self._drain(self._qemu.uart)
         if packet.startswith(b"F"):
             self._serving = True
-            self._gdb.send(self._files.serve(packet))
+            self._gdb.answer(*self._files.serve(packet))
             self._serving = False
         elif packet.startswith(b"W"):
             self._exited = True

@@ -49,7 +49,8 @@ class Guest:
         )
 
     def request(self, text: str) -> str:
-        return self.service.serve(text.encode()).decode()
+        result, number = self.service.serve(text.encode())
+        return f"F{result:x},{number:x}" if number else f"F{result:x}"
 
     def path(self, name: str, address: int = 0x100) -> str:
         data = name.encode() + b"\0"

@@ -139,17 +139,18 @@ def test_semihosting_arrives_as_file_io(hello: Probe) -> None:
     while packet.startswith(b"F"):
         name, *arguments = packet.decode().split(",")
         seen.append(name)
-        reply = b"F0"
+        result = 0
         if name == "Fopen":
             name_at, length = arguments[0].split("/")
             assert hello.gdb.read_memory(int(name_at, 16), int(length.rstrip("x"), 16)) == b"out.txt\0"
             assert int(arguments[1], 16) == 0x601  # O_WRONLY | O_CREAT | O_TRUNC of the protocol
-            reply = b"F5"
+            result = 5
         elif name == "Fwrite":
             number, address, size = (int(argument, 16) for argument in arguments)
-            reply = b"F%x" % size
+            result = size
             console += hello.gdb.read_memory(address, size) if number in (1, 2) else b""
-        packet = hello.gdb.request(reply)
+        hello.gdb.answer(result)
+        packet = hello.gdb.receive()
     assert packet.startswith(b"W2a")
     assert set(seen) == {"Fwrite", "Fopen", "Fclose"}
     assert re.fullmatch(rb"semihosting two\ncmdline=<x,y>\ntt four\nfd \d\n", console)
