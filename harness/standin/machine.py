@@ -190,9 +190,10 @@ class Machine:
             self._qemu.kill()
             raise QemuError("QEMU hung at its end and was killed")
         status = self._qemu.wait()
-        if self._exited and status >= 0:
-            return status
         text = self._errors.decode(errors="replace")
+        # A signal that QEMU handles looks like the program's exit with status 0, apart from this message.
+        if self._exited and status >= 0 and "terminating on signal" not in text:
+            return status
         if "Lockup" in text:
             raise LockupError(_lockup_message(text))
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"

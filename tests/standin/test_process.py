@@ -66,15 +66,16 @@ def test_killed_group_takes_qemu_along(launcher: Path, firmware: Firmware) -> No
         wait_until_gone(qemu)
 
 
-def test_killed_qemu_is_an_error(launcher: Path, firmware: Firmware) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGSEGV])
+def test_killed_qemu_is_an_error(number: signal.Signals, launcher: Path, firmware: Firmware) -> None:
+    """Also by a signal that QEMU handles and then exits with status 0."""
     with hanging(launcher, firmware("hang")) as (process, qemu):
-        os.kill(qemu, signal.SIGKILL)
+        os.kill(qemu, number)
         assert process.stdout is not None
         output = process.stdout.read()
         assert process.wait(LIMIT) == 3
-        assert output.startswith(
-            b"\nError: stand-in: QEMU was killed by signal 9 before the program finished"
-        )
+        assert output.startswith(b"\nError: stand-in: QEMU ")
+        assert b"before the program finished" in output
 
 
 def test_stopped_qemu_does_not_defeat_the_time_limit(launcher: Path, firmware: Firmware) -> None:
