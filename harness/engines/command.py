@@ -14,7 +14,7 @@ from harness.targets import CORSTONE_320, Board, Target
 # The FVP cuts a longer semihosting command line without a word.
 LONGEST_COMMAND_LINE = 256
 # A name is one word for the runner and stands inside single quotes for the FVP.
-_NAME = re.compile(r"[A-Za-z0-9_+=@,-][A-Za-z0-9_+=@,./-]*")
+_NAME = re.compile(r"[A-Za-z0-9_+=@,][A-Za-z0-9_+=@,./-]*")
 
 
 @dataclass(frozen=True)
