@@ -1,5 +1,8 @@
 """An open stand-in for Arm's Corstone FVPs: their command line, QEMU's `mps3-an547` underneath.
 
+Where Arm's FVP differs: UART0 goes to standard output also without `out_file` (the FVP opens a
+telnet port), SYS_HEAPINFO returns QEMU's values, cycle and PMU counters read 0, and there is no NPU.
+
 Runs as a process of its own (see `harness.standin.launchers`); nothing else of the harness imports it.
 
 Exit status of a simulation:

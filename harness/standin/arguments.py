@@ -28,6 +28,7 @@ usage: {fvp} [-C NAME=VALUE]... -a ELF [options]
 
 This is corstone-harness's stand-in for {fvp}: QEMU's mps3-an547 under the FVP's command line.
 UART0 goes to standard output unless {uart_out_file} names a file; there is no telnet terminal.
+HARNESS_QEMU names the qemu-system-arm to use; without it the first one on PATH is used.
 """
 
 

@@ -18,7 +18,9 @@ from harness.standin.gdb import PC, Gdb, Stop, parse_stop
 from harness.standin.qemu import Qemu
 
 STOPPED_BY_LIMIT = "Info: Simulation is stopping. Reason: CPU time has been exceeded."
-_GRACE = 2.0  # seconds that a stopped or dying QEMU gets
+_START_WAIT = 60.0  # seconds until QEMU must have come up
+_END_WAIT = 20.0  # seconds until QEMU must be gone
+_PLACE_WAIT = 2.0  # seconds to find out where a stopped guest is
 _CPU_CHECK = 0.05  # seconds between looks at the CPU time
 _ERROR_TAIL = 1 << 14  # bytes of QEMU's messages that are kept
 _STDIN = 0
@@ -62,11 +64,14 @@ class Machine:
         Raises:
             QemuError: it did not come up.
         """
+        self._gdb.deadline = time.monotonic() + _START_WAIT
         try:
             return self._gdb.monitor("info version")
         except ConnectionLostError:
             self._ended()
             raise
+        except TimeLimitError:
+            raise QemuError(f"QEMU did not come up within {_START_WAIT:.0f} s") from None
 
     def run(self) -> int:
         """Run to the end and return the exit status.
@@ -181,7 +186,7 @@ class Machine:
 
     def _ended(self) -> int:
         """Collect QEMU's last words and judge its end."""
-        deadline = time.monotonic() + _GRACE
+        deadline = time.monotonic() + _END_WAIT
         while self._streams and (left := deadline - time.monotonic()) > 0:
             for descriptor, _ in self._poll.poll(left * 1000 + 1):
                 if not self._drain(descriptor) and descriptor == self._gdb.fileno():
@@ -202,7 +207,7 @@ class Machine:
 
     def _stopped_by_limit(self) -> None:
         """Stop the guest and say where it was."""
-        self._gdb.deadline = time.monotonic() + _GRACE
+        self._gdb.deadline = time.monotonic() + _PLACE_WAIT
         place = "in a semihosting call"
         try:
             if not self._serving and self._gdb.interrupt() is not None:

@@ -31,7 +31,8 @@ class _Terminated(BaseException):
 def main(arguments: list[str]) -> int:
     """Run one FVP command line and return the exit status (see `harness.standin`)."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _terminate)
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _terminate)
     try:
         fvp, arguments = _name(arguments)
         options = parse(arguments, fvp)

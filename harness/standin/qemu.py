@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import socket
 from dataclasses import dataclass
@@ -159,6 +160,7 @@ def _become(
     try:
         os.setsid()
         _die_with(parent)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a lock-up aborts QEMU
         null = os.open(os.devnull, os.O_RDONLY)
         for source, target in ((null, 0), (uart, 1), (errors, 2)):
             os.dup2(source, target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -64,6 +65,23 @@ def test_image_against_the_map(image: bytes, message: str | None, tmp_path: Path
     else:
         with pytest.raises(StandinError, match=message):
             check_application(str(path), CORSTONE_300)
+
+
+def test_damaged_images_are_errors(firmware: Firmware, tmp_path: Path) -> None:
+    good, random, path = firmware("hello").read_bytes(), Random(0), tmp_path / "image.elf"
+    refused = 0
+    for _ in range(500):
+        image = bytearray(good)
+        for _ in range(random.randint(1, 4)):
+            image[random.randrange(52 + 3 * 32)] = random.choice(
+                (0, 1, 0x7F, 0x80, 0xFF, random.randrange(256))
+            )
+        path.write_bytes(image[: random.choice((len(image), random.randrange(len(image))))])
+        try:
+            check_application(str(path), CORSTONE_300)
+        except StandinError:
+            refused += 1
+    assert 250 < refused < 500
 
 
 def test_missing_program_is_an_error(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 #include "board.h"
 #define SIZE 3000001
 int main(void) {
-  uint8_t *from = (uint8_t *)0x70000000, *to = (uint8_t *)0x61000000;
+  uint8_t *from = (uint8_t*)0x70000000, *to = (uint8_t*)0x61000000;
   for (int i = 0; i < SIZE; ++i) from[i] = (i * 7) ^ (i >> 8);
   int fd = sh_open("bulk.bin", 7);  // w+b
   if (sh_write(fd, from, SIZE)) return 1;

@@ -1,26 +1,27 @@
-// Reads and writes an emulated device in all the forms that compilers make, and takes its interrupt.
+// Reads and writes an emulated device in all the forms that compilers make, and takes its
+// interrupt.
 #include "board.h"
 
 #define IRQ 40
 static volatile int interrupts;
-static uint8_t *const device = (uint8_t *)0x50004000;
+static uint8_t* const device = (uint8_t*)0x50004000;
 
 static void handler(void) {
   ++interrupts;
-  *(volatile uint32_t *)(device + 0x40) = 0;  // lowers the line
+  *(volatile uint32_t*)(device + 0x40) = 0;  // lowers the line
 }
 
-static void show(const char *name, uint32_t value) {
+static void show(const char* name, uint32_t value) {
   sh_print(name);
   print_number(sh_print, value);
   sh_print("\n");
 }
 
 int main(void) {
-  static const void *table[16 + IRQ + 1] __attribute__((aligned(512)));
-  table[16 + IRQ] = (void *)handler;
-  *(volatile uint32_t *)0xE000ED08 = (uint32_t)table;                  // VTOR
-  *(volatile uint32_t *)(0xE000E100 + IRQ / 32 * 4) = 1u << IRQ % 32;  // NVIC ISER
+  static const void* table[16 + IRQ + 1] __attribute__((aligned(512)));
+  table[16 + IRQ] = (void*)handler;
+  *(volatile uint32_t*)0xE000ED08 = (uint32_t)table;                  // VTOR
+  *(volatile uint32_t*)(0xE000E100 + IRQ / 32 * 4) = 1u << IRQ % 32;  // NVIC ISER
 
   uint32_t a, b, base = (uint32_t)device, index = 2;
   __asm__ volatile("str %0, [%1, #4]" ::"l"(0x80c0ffee), "l"(base));
@@ -46,10 +47,12 @@ int main(void) {
   a = b = 7;
   __asm__ volatile(
       "cmp %1, #7\n ittee eq\n ldreq %0, [%2]\n addeq %1, #1\n ldrne %0, [%2, #4]\n addne %1, #2"
-      : "+l"(a), "+l"(b) : "l"(device) : "cc");
+      : "+l"(a), "+l"(b)
+      : "l"(device)
+      : "cc");
   show("in an IT block ", a);
   show("behind it ", b);
-  *(volatile uint32_t *)(device - 0x10000000 + 0x40) = 1;  // the other alias; raises the line
+  *(volatile uint32_t*)(device - 0x10000000 + 0x40) = 1;  // the other alias; raises the line
   while (!interrupts) {
   }
   show("interrupts ", interrupts);

@@ -2,13 +2,13 @@
 // r:FILE read, w:FILE write "text", a:FILE append "+", d:FILE remove, m:FILE:NEW rename, x:COMMAND.
 #include "board.h"
 
-static char *next(char *text, char end) {
+static char* next(char* text, char end) {
   while (*text && *text != end) ++text;
   if (*text) *text++ = 0;
   return text;
 }
 
-static int operate(char kind, char *name) {
+static int operate(char kind, char* name) {
   static char content[64];
   int fd, left;
   switch (kind) {
@@ -26,7 +26,7 @@ static int operate(char kind, char *name) {
       left = kind == 'w' ? sh_write(fd, "text", 4) : sh_write(fd, "+", 1);
       return left ? left : sh_close(fd);
     case 'm': {
-      char *to = next(name, ':');
+      char* to = next(name, ':');
       const uint32_t block[] = {(uint32_t)name, length(name), (uint32_t)to, length(to)};
       return call(SYS_RENAME, block);
     }

@@ -13,7 +13,9 @@ int main(void) {
   int fd = sh_open(":tt", 4);
   sh_write(fd, "tt four\n", 8);
   fd = sh_open("out.txt", 4);
-  sh_print("fd "); print_number(sh_print, fd); sh_print("\n");
+  sh_print("fd ");
+  print_number(sh_print, fd);
+  sh_print("\n");
   sh_write(fd, "content", 7);
   sh_close(fd);
   uart_print("last uart bytes");

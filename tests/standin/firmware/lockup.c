@@ -2,6 +2,6 @@
 #include "board.h"
 int main(void) {
   uart_print("about to fault\n");
-  *(volatile uint32_t *)0xfffffff0 = 1;
+  *(volatile uint32_t*)0xfffffff0 = 1;
   return 0;
 }
