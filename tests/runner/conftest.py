@@ -1,11 +1,11 @@
 """Runners built from this tree with the tests' own operators, and the programs they are given.
 
-Everything is made once per session, whichever xdist worker comes first.
+Everything is made once and kept in the harness's cache, by whichever xdist worker comes first.
 """
 
 from __future__ import annotations
 
-import os
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -14,15 +14,23 @@ from pathlib import Path
 
 import pytest
 
+from harness.firmware.sources import source_hash, source_root
+from harness.firmware.toolchain import arm_toolchain, host_toolchain
+from harness.session import Harness
 from tests.runner.runners import HERE, VARIANTS, Runner, configure, once
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory that all xdist workers of this session have in common."""
-    base = tmp_path_factory.getbasetemp()
-    directory = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "runner-tests"
-    directory.mkdir(exist_ok=True)
+def shared(harness: Harness) -> Path:
+    """A directory that all sessions and xdist workers with equal sources and tools share."""
+    digest = hashlib.sha256(source_hash(source_root()).encode())
+    for path in sorted(HERE.glob("*")):
+        if path.suffix in (".cpp", ".py") and not path.name.startswith("test_"):
+            digest.update(path.read_bytes())
+    for tool in (arm_toolchain(), host_toolchain()):
+        digest.update(tool.identity.encode())
+    directory = harness.settings.cache / "runner-tests" / digest.hexdigest()[:24]
+    directory.mkdir(parents=True, exist_ok=True)
     return directory
 
 
