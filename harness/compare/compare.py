@@ -107,7 +107,8 @@ def compare_arrays(
     beyond = differences.beyond
     mismatches = int(beyond.sum())
     ratio = _ratio(differences)
-    place = int(np.argmax(ratio)) if mismatches else int(np.argmax(differences.error))
+    most_critical = ratio == ratio.max()
+    place = int(np.argmax(np.where(most_critical, differences.error, -1.0)))
     where = tuple(int(i) for i in np.unravel_index(place, got.shape))
     lsb = differences.lsb
     result = Comparison(
