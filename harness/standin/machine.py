@@ -81,12 +81,13 @@ class Machine:
             LockupError: the CPU locked up.
         """
         try:
-            return self._run()
+            try:
+                return self._run()
+            except TimeLimitError:
+                self._stopped_by_limit()
         except _EotError:
-            return 0
-        except TimeLimitError:
-            self._stopped_by_limit()
-            return 0
+            pass
+        return 0
 
     def _run(self) -> int:
         limit = self._options.time_limit

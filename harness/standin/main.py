@@ -105,7 +105,7 @@ def _simulate(options: Options) -> int:
         from harness.standin.machine import Machine  # while QEMU starts
 
         machine = Machine(options, qemu, console, files)
-        _announce(options, console, machine.version())
+        announce(options, console, machine.version())
         status = machine.run()
         if options.statistics:
             _print_statistics(console, time.monotonic() - begin)
@@ -117,7 +117,7 @@ def _simulate(options: Options) -> int:
         qemu.kill()
 
 
-def _announce(options: Options, console: Console, version: str) -> None:
+def announce(options: Options, console: Console, version: str) -> None:
     """One line that says what this is, and a warning about an untried QEMU."""
     number = parse_version(version)
     text = ".".join(map(str, number)) or version

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -14,7 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.standin.qemu import OVERRIDE
+from harness.standin.arguments import parse
+from harness.standin.console import Console
+from harness.standin.main import announce
+from harness.standin.qemu import OVERRIDE, is_tested, parse_version
 
 from .conftest import LIMIT, Firmware, children, is_running
 
@@ -135,3 +139,25 @@ def test_module_is_the_same_program(firmware: Firmware) -> None:
     command = [sys.executable, "-m", "harness.standin", "-C", "cpu0.semihosting-enable=1"]
     run = subprocess.run([*command, "-a", firmware("silent")], capture_output=True, timeout=LIMIT)
     assert (run.returncode, run.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "tested"),
+    [
+        ("7.2.22Debian 1:7.2+dfsg-7+deb12u18+b3", (7, 2, 22), True),
+        ("QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)", (10, 0, 2), True),
+        ("8.2.2", (8, 2, 2), False),
+        ("7.1.0", (7, 1, 0), False),
+        ("unreadable", (), False),
+    ],
+)
+def test_other_versions_are_announced(
+    text: str, version: tuple[int, ...], tested: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert parse_version(text) == version
+    assert is_tested(version) == tested
+    announce(parse(["-a", "x.elf"]), Console(), text)
+    banner, *warnings = capfd.readouterr().out.splitlines()
+    assert f"(QEMU {'.'.join(map(str, version)) or text}, mps3-an547); not Arm's FVP" in banner
+    assert len(warnings) == (not tested)
+    assert all(re.match("Warning: stand-in: QEMU .* is untried", warning) for warning in warnings)
