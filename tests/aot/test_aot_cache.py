@@ -94,8 +94,17 @@ def test_what_decides_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(set(keys)) == len(keys)
 
 
-@pytest.mark.parametrize("name", ["program.pte", "program.json", "ref-0.bin", "graph.json", "program.bpte"])
-@pytest.mark.parametrize("damage", ["flip", "cut", "delete"])
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("program.pte", "flip"),
+        ("program.json", "flip"),
+        ("program.json", "cut"),
+        ("program.bpte", "cut"),
+        ("ref-0.bin", "delete"),
+        ("graph.json", "delete"),
+    ],
+)
 def test_damaged_entry_is_made_again(
     tmp_path_factory: pytest.TempPathFactory, name: str, damage: str
 ) -> None:

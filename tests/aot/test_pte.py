@@ -95,6 +95,7 @@ def test_outputs_know_their_scale(programs: dict[str, Program]) -> None:
     assert programs["mixed"].output_specs[0].scale is None
 
 
+@pytest.mark.filterwarnings("ignore:read_binary is deprecated")
 @pytest.mark.parametrize("name", ["linear", "conv", "two", "mixed"])
 def test_agrees_with_executorch_on_bundles(programs: dict[str, Program], name: str) -> None:
     import executorch.devtools.bundled_program.schema as schema
