@@ -13,20 +13,29 @@ from harness.targets import TARGETS
 from tests.harness.bench import GOOD, Bench, prints, writes
 
 PAIRS = 30
+ROUNDS = 3
 LIMIT = 0.015  # [s]
 
 
 def test_overhead(bench: Bench) -> None:
-    """Bare process and whole attempt in turn.
+    """Bare process and whole attempt in turn; the difference of the medians.
 
-    Other tests may keep the machine busy, so the limit is on what they cannot change: the processor time
-    of an attempt, and the quickest of 30 attempts against the quickest bare run.
+    Other tests may keep the machine busy, which can only add to the difference: one quiet
+    round of three is proof.
     """
     import torch  # noqa: F401 - a test worker has it loaded, which makes a fork slow
 
     bench.fake.does(writes(), *prints(*GOOD))
     engine = FvpEngine(bench.fake.executable)
     engine.identity()
+    rounds: list[float] = []
+    while len(rounds) < ROUNDS and not (rounds and min(rounds) <= LIMIT):
+        rounds.append(median_overhead(engine, bench))
+    print("harness overhead:", ", ".join(f"{1000 * seconds:.1f} ms" for seconds in rounds))
+    assert min(rounds) <= LIMIT
+
+
+def median_overhead(engine: FvpEngine, bench: Bench) -> float:
     argv = command_for(bench.fake.executable, TARGETS["cortex-m55"], bench.spec, bench.directory).argv()
     bare, whole, processor = [], [], []
     for _ in range(PAIRS):
@@ -38,7 +47,5 @@ def test_overhead(bench: Bench) -> None:
         whole.append(perf_counter() - middle)
         bare.append(middle - started)
         assert attempt.outcome.kind is OutcomeClass.PASS
-    median = statistics.median(whole) - statistics.median(bare)
-    print(f"harness overhead: {1000 * median:.1f} ms (difference of the medians of {PAIRS} runs)")
     assert statistics.median(processor) <= LIMIT
-    assert min(whole) - min(bare) <= LIMIT
+    return statistics.median(whole) - statistics.median(bare)
