@@ -51,6 +51,7 @@ Error Inference::place_unplanned_outputs() {
     if (!output.isTensor() || output.toTensor().const_data_ptr() != nullptr) continue;
     const auto info = meta.output_tensor_meta(i);
     if (!info.ok()) return info.error();
+    if (info->is_memory_planned()) continue;  // an empty one
     uint8_t* memory = allocate_poisoned(info->nbytes());
     if (memory == nullptr) return Error::MemoryAllocationFailed;
     const Error error = method_->set_output_data_ptr(memory, info->nbytes(), i);

@@ -39,8 +39,8 @@ Pool::Pool(const char* name, uint8_t* memory, uint32_t size)
 
 void* Pool::allocate(size_t size, size_t alignment) {
   // The base class would refuse as well, but cannot say which pool is too small.
-  const size_t misaligned = (reinterpret_cast<uintptr_t>(base_address()) + used_size()) % alignment;
-  const size_t padding = misaligned == 0 ? 0 : alignment - misaligned;
+  const uintptr_t next = reinterpret_cast<uintptr_t>(base_address()) + used_size();
+  const size_t padding = -next & (alignment - 1);
   if (size > free_size() || padding + kRedZone > free_size() - size) {
     ET_LOG(Error,
            "Memory allocation failed: %zuB requested (adjusted for alignment), %zuB available "
@@ -49,7 +49,7 @@ void* Pool::allocate(size_t size, size_t alignment) {
     return nullptr;
   }
   void* memory = MemoryAllocator::allocate(size + kRedZone, alignment);
-  ASAN_UNPOISON_MEMORY_REGION(memory, size);
+  if (memory != nullptr) ASAN_UNPOISON_MEMORY_REGION(memory, size);
   return memory;
 }
 
