@@ -197,6 +197,10 @@ void Executor::rewind(Method& method) {
 Error Method::step() { return Executor::step(*this); }
 
 Error Method::execute() {
+  ET_CHECK_OR_RETURN_ERROR(initialized(), InvalidState, "Method is not initialized.");
+  for (size_t i = 0; i < inputs_size(); ++i) {
+    ET_CHECK_OR_RETURN_ERROR(input_set_[i], InvalidArgument, "Input %zu has not been set.", i);
+  }
   Error error = Error::Ok;
   while (error == Error::Ok) error = Executor::step(*this);
   Executor::rewind(*this);

@@ -1,13 +1,17 @@
 // Loads and runs a program with either runtime and prints what happened, or does so for many
 // damaged copies of it.
 //
-//   driver FILE [--op NAME]... [--backend NAME] [--arena BYTES] [--runs N]
+//   driver FILE [--op NAME]... [--backend NAME] [--arena BYTES] [--runs N] [--rows N]
 //          [--truncate STEP | --mutate SEED COUNT]
+//
+// --rows sets the first size of every tensor that is given as an input.
 //
 // Operators are traces: they fill their output from a hash of all their arguments, so that equal
 // outputs mean that everything a kernel sees is equal. So is the backend.
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 #include <executorch/runtime/platform/platform.h>
@@ -114,6 +118,12 @@ void trace_kernel(KernelRuntimeContext& context, Span<EValue*> args) {
   if (args.empty() || !args[args.size() - 1]->isTensor()) return context.fail(Error::InvalidType);
   const Result<void*> temporary = context.allocate_temp(64);
   if (!temporary.ok()) return context.fail(temporary.error());
+  const Tensor& out = args[args.size() - 1]->toTensor();
+  if (out.shape_dynamism() != executorch::aten::TensorShapeDynamism::STATIC &&
+      args[0]->isTensor()) {
+    const Error error = resize_tensor(out, args[0]->toTensor().sizes());
+    if (error != Error::Ok) return context.fail(error);
+  }
   // Out variants pass their output twice: as the last argument and as the returned value.
   fill_from(args, args.size() > 1 ? args.size() - 2 : 0);
 }
@@ -158,6 +168,43 @@ class TraceBackend final : public BackendInterface {
 };
 int TraceBackend::destroyed = 0;
 
+/// Has data for every attribute of a method: bytes made from its name.
+class TraceData final : public NamedDataMap {
+ public:
+  explicit TraceData(const MethodMeta& meta) : meta_(meta) {}
+
+  Result<const TensorLayout> get_tensor_layout(std::string_view key) const override {
+    const Result<TensorInfo> info = find(key);
+    if (!info.ok()) return info.error();
+    return TensorLayout::create(info->sizes(), info->dim_order(), info->scalar_type());
+  }
+  Result<FreeableBuffer> get_data(std::string_view key) const override {
+    const Result<TensorInfo> info = find(key);
+    if (!info.ok()) return info.error();
+    auto* data = new uint8_t[info->nbytes() + 1];
+    std::memset(data, static_cast<int>(key.size() + key.back()), info->nbytes());
+    return FreeableBuffer(data, info->nbytes(), [](void*, void* memory, size_t) {
+      delete[] static_cast<uint8_t*>(memory);
+    });
+  }
+  Error load_data_into(std::string_view key, void* buffer, size_t size) const override {
+    std::memset(buffer, static_cast<int>(key.size()), size);
+    return Error::Ok;
+  }
+  Result<uint32_t> get_num_keys() const override { return 0u; }
+  Result<const char*> get_key(uint32_t) const override { return Error::NotFound; }
+
+ private:
+  Result<TensorInfo> find(std::string_view key) const {
+    for (size_t i = 0; i < meta_.num_attributes(); ++i) {
+      const Result<TensorInfo> info = meta_.attribute_tensor_meta(i);
+      if (info.ok() && info->name() == key) return *info;
+    }
+    return Error::NotFound;
+  }
+  MethodMeta meta_;
+};
+
 // ---------------------------------------------------------------------------------------------
 // One run
 // ---------------------------------------------------------------------------------------------
@@ -166,15 +213,23 @@ struct Options {
   std::string file;
   size_t arena = 1 << 20;
   int runs = 1;
+  int rows = -1;
 };
 
-constexpr size_t kMaxPlanned = 1 << 24;
+/// What a damaged program may ask for.
+bool too_large(uint64_t nbytes) {
+  if (nbytes <= 1 << 24) return false;
+  emit(0, kError, "", "", 0, "too much memory", 0);
+  return true;
+}
 
 void print_info(const char* what, size_t i, const Result<Tag>& tag,
-                const Result<TensorInfo>& info) {
-  if (quiet || !tag.ok()) return;
+                Result<TensorInfo> (MethodMeta::*get)(size_t) const, const MethodMeta& meta) {
+  if (!tag.ok()) return;
+  const Result<TensorInfo> info = *tag == Tag::Tensor ? (meta.*get)(i) : Error::InvalidType;
+  if (quiet) return;
   std::printf("%s %zu: tag %u", what, i, static_cast<unsigned>(*tag));
-  if (*tag == Tag::Tensor && info.ok()) {
+  if (info.ok()) {
     std::printf(" type %d nbytes %zu planned %d [", static_cast<int>(info->scalar_type()),
                 info->nbytes(), info->is_memory_planned());
     for (int32_t size : info->sizes()) std::printf(" %" PRId32, size);
@@ -198,19 +253,48 @@ void print_value(size_t i, const EValue& value) {
   std::printf("\n");
 }
 
+/// Other inputs than tensors accept the value of the program only.
+Error set_primitive(Method& method, size_t i) {
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  const EValue own = method.get_input(i);
+  EValue other;
+  if (own.isInt()) other = EValue(own.toInt() + 1);
+  if (own.isDouble()) other = EValue(own.toDouble() + 0.25);
+  if (own.isBool()) other = EValue(!own.toBool());
+  const Error refused = method.set_input(other, i);
+  const Error accepted = own.isNone() ? Error::Ok : method.set_input(own, i);
+  if (!quiet) {
+    std::printf("input %zu: other 0x%x own 0x%x\n", i, static_cast<unsigned>(refused),
+                static_cast<unsigned>(accepted));
+  }
+  return accepted;
+}
+
 /// Inputs are counted up, differently in every run.
-Error set_inputs(Method& method, int run, std::vector<std::vector<uint8_t>>& storage) {
+Error set_inputs(Method& method, const Options& options, int run,
+                 std::vector<std::vector<uint8_t>>& storage) {
   const MethodMeta meta = method.method_meta();
   for (size_t i = 0; i < method.inputs_size(); ++i) {
+    if (*meta.input_tag(i) != Tag::Tensor) {
+      const Error error = set_primitive(method, i);
+      if (error != Error::Ok) return error;
+      continue;
+    }
     const Result<TensorInfo> info = meta.input_tensor_meta(i);
-    if (!info.ok()) continue;
-    storage.emplace_back(info->nbytes() + 16);
+    if (!info.ok()) return info.error();
     std::vector<int32_t> sizes(info->sizes().begin(), info->sizes().end());
+    if (options.rows >= 0 && !sizes.empty()) sizes[0] = options.rows;
     std::vector<uint8_t> order(info->dim_order().begin(), info->dim_order().end());
     std::vector<int32_t> strides(sizes.size());
+    if (dim_order_to_stride(sizes.data(), order.data(), sizes.size(), strides.data()) !=
+        Error::Ok) {
+      continue;
+    }
     executorch::aten::TensorImpl impl(info->scalar_type(), static_cast<ssize_t>(sizes.size()),
-                                      sizes.data(), storage.back().data(), order.data(),
-                                      strides.data());
+                                      sizes.data(), nullptr, order.data(), strides.data());
+    if (too_large(impl.nbytes())) return Error::MemoryAllocationFailed;
+    storage.emplace_back(impl.nbytes() + 1);
+    impl.set_data(storage.back().data());
     const Tensor tensor(&impl);
     if (info->scalar_type() == ScalarType::Float) {
       for (ssize_t k = 0; k < tensor.numel(); ++k) {
@@ -240,10 +324,10 @@ Error run(const uint8_t* data, size_t size, const Options& options) {
                 meta->num_backends(), meta->num_attributes());
   }
   for (size_t i = 0; i < meta->num_inputs(); ++i) {
-    print_info("input", i, meta->input_tag(i), meta->input_tensor_meta(i));
+    print_info("input", i, meta->input_tag(i), &MethodMeta::input_tensor_meta, *meta);
   }
   for (size_t i = 0; i < meta->num_outputs(); ++i) {
-    print_info("output", i, meta->output_tag(i), meta->output_tensor_meta(i));
+    print_info("output", i, meta->output_tag(i), &MethodMeta::output_tensor_meta, *meta);
   }
   for (size_t i = 0; i < meta->num_attributes(); ++i) {
     const Result<TensorInfo> info = meta->attribute_tensor_meta(i);
@@ -256,10 +340,7 @@ Error run(const uint8_t* data, size_t size, const Options& options) {
     const Result<int64_t> bytes = meta->memory_planned_buffer_size(i);
     if (!bytes.ok()) return bytes.error();
     if (!quiet) std::printf("planned %zu: %" PRId64 "\n", i, *bytes);
-    if (*bytes < 0 || static_cast<size_t>(*bytes) > kMaxPlanned) {
-      emit(0, kError, "", "", 0, "planned buffer too large", 0);
-      return Error::MemoryAllocationFailed;
-    }
+    if (too_large(static_cast<uint64_t>(*bytes))) return Error::MemoryAllocationFailed;
     memory.emplace_back(new uint8_t[static_cast<size_t>(*bytes) + 1]);
     std::memset(memory.back().get(), 0xA5, static_cast<size_t>(*bytes));
     planned.push_back({memory.back().get(), static_cast<size_t>(*bytes)});
@@ -271,12 +352,22 @@ Error run(const uint8_t* data, size_t size, const Options& options) {
   HierarchicalAllocator planned_allocator({planned.data(), planned.size()});
   MemoryManager manager(&method_allocator, &planned_allocator, &temp_allocator);
 
-  Result<Method> method = program->load_method(*name, &manager);
+  const TraceData data_map(*meta);
+  Result<Method> method = program->load_method(*name, &manager, nullptr, &data_map);
   if (!method.ok()) return method.error();
   for (int i = 0; i < options.runs; ++i) {
     std::vector<std::vector<uint8_t>> storage;
-    Error error = set_inputs(*method, i, storage);
+    Error error = set_inputs(*method, options, i, storage);
     if (error != Error::Ok) return error;
+    for (size_t o = 0; o < method->outputs_size(); ++o) {
+      if (*meta->output_tag(o) != Tag::Tensor) continue;
+      const Result<TensorInfo> info = meta->output_tensor_meta(o);
+      if (!info.ok() || info->is_memory_planned()) continue;
+      if (too_large(info->nbytes())) return Error::MemoryAllocationFailed;
+      storage.emplace_back(info->nbytes() + 1);
+      error = method->set_output_data_ptr(storage.back().data(), info->nbytes(), o);
+      if (error != Error::Ok) return error;
+    }
     error = method->execute();
     if (error != Error::Ok) return error;
     for (size_t o = 0; o < method->outputs_size(); ++o) print_value(o, method->get_output(o));
@@ -365,6 +456,8 @@ int main(int argc, char** argv) {
       options.arena = std::strtoul(argv[++i], nullptr, 0);
     } else if (arg == "--runs") {
       options.runs = std::atoi(argv[++i]);
+    } else if (arg == "--rows") {
+      options.rows = std::atoi(argv[++i]);
     } else if (arg == "--truncate") {
       step = std::strtoul(argv[++i], nullptr, 0);
     } else if (arg == "--mutate") {
