@@ -47,6 +47,7 @@ class Kind(str, Enum):
     NO_SEMIHOSTING = "no semihosting"
     LOCKUP = "lock-up"
     CPU_LIMIT = "cpu limit"
+    STOPPED_AT = "stopped at"
     LICENCE = "licence"
     EXECSTACK = "execstack"
     LOADER = "loader"
@@ -172,6 +173,7 @@ _OTHERS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
         (Kind.FAULT, r"\b(?P<name>(?:hard|usage|bus|memmanage|secure) ?fault)\b"),
         (Kind.ASSERTION, r"assertion (?:failed: )?(?P<reason>.*)"),
         (Kind.CPU_LIMIT, r"CPU time has been exceeded|Simulation is stopping\. Reason: .*limit"),
+        (Kind.STOPPED_AT, rf"program was at PC=(?P<pc>{_HEX})"),
         (Kind.EXECSTACK, r"\bE549\b|cannot enable executable stack"),
         (
             Kind.LOADER,
@@ -192,8 +194,8 @@ _ANY_LOG = re.compile(
     rf"[EF] \[executorch:|[DI] \[executorch:[^\]]*\(\)\] ?(?:{_ANY_MESSAGE})".encode(), re.DOTALL
 )
 _ANY_OTHER_WORDS = (
-    "fault assertion locked lock-up lockup strides exceeded limit e549 executable shared exec libpython not "
-    "glibc licen sanitizer runtime unknown parameter error"
+    "pc= fault assertion locked lock-up lockup strides exceeded limit e549 executable shared exec libpython "
+    "not glibc licen sanitizer runtime unknown parameter error"
 )
 _ANY_OTHER = tuple(word.encode() for word in _ANY_OTHER_WORDS.split())
 _REGISTER = re.compile(rf"\b([A-Za-z]\w+) ?= ?({_HEX})")

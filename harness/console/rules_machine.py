@@ -79,7 +79,8 @@ def crash(evidence: Evidence) -> Outcome | None:
     phase = evidence.phase_before(event)
     if event.kind is Kind.LOCKUP:
         hint = "a fault in the fault handler, or no handler at all: check vector table and stack"
-        return Outcome(phase, OutcomeClass.LOCKUP, _text(event), hint, _registers(evidence, event))
+        summary = _text(event) + _place(evidence, event)
+        return Outcome(phase, OutcomeClass.LOCKUP, summary, hint, _registers(evidence, event))
     if event.kind is Kind.ASSERTION:
         return Outcome(phase, OutcomeClass.ABORT, f"assertion failed: {_text(event)}", f"see {LOG_NAME}")
     cause = evidence.first(Kind.FAULT_CAUSE)
@@ -104,7 +105,9 @@ def own_limit(evidence: Evidence) -> Outcome | None:
     hint = "raise --timelimit if the program is only slow"
     if not evidence.runner_spoke:
         hint = "the runner printed nothing: it hangs before main(), or semihosting is off"
-    summary = f"the simulator stopped at its own limit (--timelimit {seconds})"
+    stopped = evidence.first(Kind.STOPPED_AT)
+    place = _place(evidence, stopped) if stopped else ""
+    summary = f"the simulator stopped at its own limit (--timelimit {seconds}){place}"
     return Outcome(evidence.phase_before(event), OutcomeClass.CPU_LIMIT, summary, hint, {"limit": seconds})
 
 

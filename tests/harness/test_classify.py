@@ -107,6 +107,14 @@ def test_fault_names_symbol_cause_and_registers() -> None:
     assert outcome.detail["pc"] == "0x10000104"
 
 
+def test_place_of_an_endless_loop_and_of_a_lockup() -> None:
+    places = {0x10000008: "spin+0x4"}
+    stopped = "Info: stand-in: the program was at PC=0x10000008 when it was stopped."
+    assert "PC in spin+0x4" in judge(*BOOT, CPU_LIMIT, stopped, locate=places.get).summary
+    lockup = "Error: stand-in: the CPU locked up at PC=0x10000008 (LR=0x1, xPSR=0x3): a fault"
+    assert "PC in spin+0x4" in judge(*BOOT, lockup, exit_status=4, locate=places.get).summary
+
+
 @pytest.mark.parametrize(
     ("status", "kind"),
     [

@@ -102,6 +102,11 @@ def event_of(text: str) -> tuple[Kind | None, dict[str, int | str]]:
         (log("E", "something else"), Kind.ERROR, {}),
         (log("I", "Output[0][0]: 1.5"), Kind.LOG, {}),
         ("Info: Simulation is stopping. Reason: CPU time has been exceeded.", Kind.CPU_LIMIT, {}),
+        (
+            "Info: stand-in: the program was at PC=0x10000008 when it was stopped.",
+            Kind.STOPPED_AT,
+            {"pc": 0x10000008},
+        ),
         ("E549: lib: cannot enable executable stack as shared object requires", Kind.EXECSTACK, {}),
         ("libpython3.9.so.1.0: cannot open shared object file: No such file", Kind.LOADER, {}),
         ("error while loading shared libraries: libz.so", Kind.LOADER, {}),
