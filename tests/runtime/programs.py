@@ -1,6 +1,7 @@
 """Makes the programs of the runtime tests: `programs.py DIRECTORY`.
 
-Each is `NAME.pte`; `programs.json` holds what the driver has to register for them.
+Each is `NAME.pte`; `programs.json` holds what the driver has to register for them. Those of
+malformed.py follow in `malformed/`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,17 @@ from executorch.backends.cortex_m.quantizer.quantizer import CortexMQuantizer
 from executorch.backends.cortex_m.target_config import CortexM, CortexMTargetConfig
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
 from executorch.exir._serialize._named_data_store import NamedDataStore
+from executorch.exir._serialize._program import deserialize_pte_binary, serialize_pte_binary
 from executorch.exir.backend.backend_api import to_backend
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.passes import MemoryPlanningPass
+from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
 from torch.export import Dim, export
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+sys.path.insert(0, str(Path(__file__).parent))
+from malformed import MALFORMED
 
 Made = Any  # an ExecutorchProgramManager
 
@@ -84,6 +90,13 @@ class Primitives(torch.nn.Module):
         return x * n + f if b else x
 
 
+class View(torch.nn.Module):
+    """A view whose shape is known at run time only."""
+
+    def forward(self, x: Any, y: Any) -> Any:
+        return (x + y).view(-1) * 2
+
+
 class Branch(torch.nn.Module):
     def forward(self, flag: Any, x: Any) -> Any:
         return torch.cond(flag, lambda x: x + 1, lambda x: x * 2, [x])
@@ -133,6 +146,11 @@ def delegated(named: bytes, inline: bool) -> Made:
     return to_edge(exported).to_executorch(ExecutorchBackendConfig(extract_delegate_segments=not inline))
 
 
+def state() -> Made:
+    passes = [InitializedMutableBufferPass(["count"])]
+    return lower(State(), (torch.ones(5),), emit_mutable_buffer_names=True, passes=passes)
+
+
 def pair(*shape: int) -> tuple[Any, Any]:
     return torch.ones(*shape), torch.ones(*shape)
 
@@ -147,9 +165,9 @@ def channels_last() -> Made:
     return lower(Add(), (x, x))
 
 
-def dynamic() -> Made:
+def dynamic(module: torch.nn.Module) -> Made:
     rows = Dim("rows", min=1, max=8)
-    return lower(Add(), pair(4, 3), ({0: rows}, {0: rows}))
+    return lower(module, pair(4, 3), ({0: rows}, {0: rows}))
 
 
 PROGRAMS: dict[str, Callable[[], Made]] = {
@@ -160,14 +178,15 @@ PROGRAMS: dict[str, Callable[[], Made]] = {
     "linear": lambda: lower(Mlp(), (torch.ones(3, 12),)),
     "external": lambda: lower(Mlp(), (torch.ones(3, 12),), external_constants=True),
     "quantized": quantized,
-    "state": lambda: lower(State(), (torch.ones(5),), emit_mutable_buffer_names=True),
+    "state": state,
     "lists": lambda: lower(Lists(), pair(2, 3)),
     "primitives": lambda: lower(Primitives(), (torch.ones(2), 3, 0.5, True, None)),
     "branch": lambda: lower(Branch(), (torch.tensor(True), torch.ones(2, 3))),
     "loop": lambda: lower(Loop(), (torch.ones(4, 3), torch.ones(3))),
+    "view": lambda: dynamic(View()),
     "unplanned": unplanned,
     "channels_last": channels_last,
-    "dynamic": dynamic,
+    "dynamic": lambda: dynamic(Add()),
     "delegate": lambda: delegated(b"plain", inline=False),
     "delegate_inline": lambda: delegated(b"plain", inline=True),
     "delegate_named": lambda: delegated(b"named", inline=False),
@@ -183,6 +202,11 @@ def main(directory: Path) -> None:
         plan = made.executorch_program.execution_plan[0]
         names = [f"{op.name}.{op.overload}" if op.overload else op.name for op in plan.operators]
         registry[name] = {"operators": names, "backends": sorted({d.id for d in plan.delegates})}
+    (directory / "malformed").mkdir()
+    for name, case in MALFORMED.items():
+        file = deserialize_pte_binary((directory / f"{case.base}.pte").read_bytes())
+        case.change(file.program)
+        (directory / "malformed" / f"{name}.pte").write_bytes(bytes(serialize_pte_binary(file)))
     (directory / "programs.json").write_text(json.dumps(registry, indent=1))
 
 
