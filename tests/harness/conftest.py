@@ -12,6 +12,13 @@ from harness.flow import RunSpec, TensorSpec, Tolerance
 from harness.targets import FVP_SSE300_U55
 from tests.harness.bench import LIMITS, REFERENCE, Bench, Fake, MakeFake
 
+# Shell and Python both read it; a "#!" line cannot name an interpreter with a blank in its path.
+LAUNCHER = """\
+#!/bin/sh
+'''exec' "{python}" -IS "$0" "$@"
+' '''
+"""
+
 
 @pytest.fixture
 def make_fake(tmp_path: Path) -> MakeFake:
@@ -21,7 +28,7 @@ def make_fake(tmp_path: Path) -> MakeFake:
         executable = tmp_path / folder / name
         executable.parent.mkdir(parents=True, exist_ok=True)
         source = Path(__file__).with_name("fake_fvp.py").read_text()
-        executable.write_text(f"#!{sys.executable} -IS\n{source}")
+        executable.write_text(LAUNCHER.format(python=sys.executable) + source)
         executable.chmod(executable.stat().st_mode | stat.S_IXUSR)
         return Fake(executable).does()
 
