@@ -91,18 +91,19 @@ class Evidence:
         """
         if all(passed for _, passed in self.device_verdicts) or self.end is None:
             return False
-        comparing, complaints = False, 0
+        comparing, unexplained = False, 0
         for event in self.events:
-            if event.kind in (Kind.RUN_END, Kind.OUTPUT, Kind.NOT_TENSOR):
-                comparing, complaints = True, 0
+            if event.kind is Kind.RUN_END:
+                comparing = True
             elif event.kind is Kind.DEVICE_VERDICT:
-                # What it said since the end of the run explains this verdict.
-                comparing, complaints = False, 0
-            elif event.kind in COMPLAINTS and (not comparing or event.kind is not Kind.ERROR):
-                return False
+                comparing = False
+                if event.values["verdict"] == "FAIL":
+                    unexplained = 0  # what it said since the end of the run belongs to this verdict
             elif event.kind in COMPLAINTS:
-                complaints += 1
-        return complaints == 0
+                if not comparing or event.kind is not Kind.ERROR:
+                    return False
+                unexplained += 1
+        return unexplained == 0
 
     def all(self, *kinds: Kind) -> tuple[Event, ...]:
         """The events of any of `kinds`, in order."""

@@ -222,6 +222,25 @@ def test_a_device_that_fails_and_passes_one_test_fails() -> None:
     assert not judge(*BOOT, *LOAD, *RUN, *WRITE, *lines, end(), spec=spec).green
 
 
+def test_only_a_complaint_about_the_comparison_is_excused() -> None:
+    """The device objects to a difference that the host allows; anything else it complains of still counts."""
+    near = replace(EQUAL, worst=1.0, margin=1.0, histogram={0: 3, 1: 1})
+    objection = (
+        log("E", "Output 0: 1 of 4 elements differ, the first at 3."),
+        log("E", "TEST: BundleIO index[0] Test_result: FAIL"),
+    )
+    other = log("E", "something else")
+    front, spec = (*BOOT, *LOAD, *RUN, *WRITE), replace(SPEC, program="x.bpte")
+
+    def kind(*lines: str) -> OutcomeClass:
+        return judge(*lines, end(1), spec=spec, exit_status=1, comparisons=(near,)).kind
+
+    assert kind(*front, *objection) is OutcomeClass.PASS
+    assert kind(*front, *objection, other) is OutcomeClass.EXIT_STATUS
+    assert kind(*BOOT, other, *front[len(BOOT) :], *objection) is OutcomeClass.EXIT_STATUS
+    assert kind(*front, *objection[:1]) is OutcomeClass.EXIT_STATUS
+
+
 NOISE = (
     FAULT,
     NO_MEMORY,
