@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cinttypes>
 
+#include "primitives.h"
+
 namespace executorch::runtime {
 namespace {
 
@@ -27,12 +29,6 @@ struct TensorMetas {
   TensorMeta metas[kMaxTensorArgs];
   size_t count = 0;
 };
-
-/// Kernels of the runtime itself set data pointers and sizes rather than data.
-bool is_primitive(const char* name) {
-  constexpr char kPrefix[] = "executorch_prim::";
-  return std::strncmp(name, kPrefix, sizeof(kPrefix) - 1) == 0;
-}
 
 }  // namespace
 
@@ -79,13 +75,13 @@ Error Executor::check_operators(const Method& method) {
     const OperatorName name(operators[i]);
     ET_CHECK_OR_RETURN_ERROR(name.text[0] != 0, InvalidProgram,
                              "Operator %zu has no name or a too long one.", i);
-    const auto named = [&](const Kernel& kernel) {
-      return std::strcmp(kernel.name_, name.text) == 0;
+    const auto is_in = [&](Span<const Kernel> kernels) {
+      return std::any_of(kernels.begin(), kernels.end(), [&](const Kernel& kernel) {
+        return std::strcmp(kernel.name_, name.text) == 0;
+      });
     };
-    const Span<const Kernel> registered = get_registered_kernels();
-    const Span<const Kernel> own = method.kernel_registry_;
-    if (std::any_of(registered.begin(), registered.end(), named) ||
-        std::any_of(own.begin(), own.end(), named)) {
+    if (is_in(get_registered_kernels()) || is_in(method.kernel_registry_) ||
+        is_in(primitive_kernels())) {
       continue;
     }
     ET_LOG(Error, "kernel '%s' not found.", name.text);
@@ -140,7 +136,11 @@ Error Executor::load_call(Method& method, flat::Table call, Instruction& instruc
   }
   ET_CHECK_OK_OR_RETURN_ERROR(method.resolve_operator(callee, &instruction.kernel, 0,
                                                       instruction.args, instruction.args.size()));
-  instruction.needs_data = !is_primitive(operator_name(method, instruction).text);
+  // Primitive operators look at sizes and give tensors their data.
+  const Span<const Kernel> primitives = primitive_kernels();
+  instruction.needs_data =
+      std::none_of(primitives.begin(), primitives.end(),
+                   [&](const Kernel& primitive) { return primitive.op_ == instruction.kernel; });
   return Error::Ok;
 }
 

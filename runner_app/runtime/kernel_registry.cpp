@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "primitives.h"
+
 // Kernels that can be registered.
 #ifndef RUNTIME_MAX_KERNELS
 #define RUNTIME_MAX_KERNELS 128
@@ -77,7 +79,10 @@ Result<OpFunction> get_op_function_from_registry(const char* name, Span<const Te
 
 Result<OpFunction> get_op_function_from_registry(const char* name,
                                                  Span<const TensorMeta> meta_list) {
-  return get_op_function_from_registry(name, meta_list, get_registered_kernels());
+  Result<OpFunction> found =
+      get_op_function_from_registry(name, meta_list, get_registered_kernels());
+  if (found.error() != Error::OperatorMissing) return found;
+  return get_op_function_from_registry(name, meta_list, primitive_kernels());
 }
 
 bool registry_has_op_function(const char* name, Span<const TensorMeta> meta_list) {

@@ -92,8 +92,11 @@ void put_double(Writer& out, Spec spec, double value) {
   uint64_t scale = 1;
   for (int i = 0; i < precision; ++i) scale *= 10;
   auto whole = static_cast<uint64_t>(value);
-  auto fraction = static_cast<uint64_t>(
-      (value - static_cast<double>(whole)) * static_cast<double>(scale) + 0.5);
+  const double scaled = (value - static_cast<double>(whole)) * static_cast<double>(scale);
+  auto fraction = static_cast<uint64_t>(scaled);
+  const double rest = scaled - static_cast<double>(fraction);
+  const bool odd = ((precision > 0 ? fraction : whole) & 1) != 0;
+  if (rest > 0.5 || (rest == 0.5 && odd)) ++fraction;
   if (fraction >= scale) {
     ++whole;
     fraction -= scale;

@@ -104,7 +104,9 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 @pytest.fixture(scope="session")
 def programs(once: Once) -> Path:
     """The directory of the programs."""
-    return once("programs", lambda path: call(sys.executable, "-W", "ignore", HERE / "programs.py", path) and None)
+    return once(
+        "programs", lambda path: call(sys.executable, "-W", "ignore", HERE / "programs.py", path) and None
+    )
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 // Loads and runs a program with either runtime and prints what happened, or does so for many
 // damaged copies of it.
 //
+//   driver --primitives
 //   driver FILE [--op NAME]... [--backend NAME] [--arena BYTES] [--runs N] [--rows N]
 //          [--truncate STEP | --mutate SEED COUNT]
 //
@@ -432,6 +433,61 @@ int mutate(const std::vector<uint8_t>& bytes, const Options& options, uint64_t s
   return good ? 0 : 1;
 }
 
+// ---------------------------------------------------------------------------------------------
+// Primitive operators
+// ---------------------------------------------------------------------------------------------
+
+void print_primitive(const char* name, std::vector<EValue> values, const EValue& out) {
+  values.push_back(out);
+  std::vector<EValue*> args;
+  for (EValue& value : values) args.push_back(&value);
+  KernelRuntimeContext context;
+  (*get_op_function_from_registry(name))(context, {args.data(), args.size()});
+  const EValue& result = values.back();
+  // The type of a result is that of the value it replaces, other calls have no meaning.
+  if (context.failure_state() != Error::Ok || result.tag != out.tag) return;
+  std::printf("%s", name);
+  for (const EValue& value : values) {
+    if (value.isInt()) std::printf(" %" PRId64, value.toInt());
+    if (value.isDouble()) std::printf(" %.17g", value.toDouble());
+    if (value.isBool()) std::printf(" %s", value.toBool() ? "true" : "false");
+  }
+  std::printf("\n");
+}
+
+int print_primitives() {
+  quiet = true;
+  const EValue numbers[] = {EValue(int64_t{-7}), EValue(int64_t{-2}), EValue(int64_t{3}),
+                            EValue(int64_t{4}),  EValue(-2.5),        EValue(-1.5),
+                            EValue(0.5),         EValue(2.0),         EValue(2.75)};
+  const EValue outs[] = {EValue(int64_t{0}), EValue(0.0), EValue(false)};
+  const char* const two[] = {"add", "sub", "mul", "floordiv", "mod",     "truediv", "eq",
+                             "gt",  "lt",  "ge",  "le",       "sym_max", "sym_min"};
+  const char* const one[] = {"neg", "ceil", "round", "trunc", "sym_float", "sym_int"};
+  for (const EValue& out : outs) {
+    for (const EValue& a : numbers) {
+      for (const char* op : one) {
+        const std::string name = std::string("executorch_prim::") + op + ".Scalar";
+        print_primitive(name.c_str(), {a}, out);
+      }
+      for (const EValue& b : numbers) {
+        for (const char* op : two) {
+          // Modulo of other numbers than integers is left to the implementation.
+          if (std::strcmp(op, "mod") == 0 && (!a.isInt() || !b.isInt())) continue;
+          const std::string name = std::string("executorch_prim::") + op + ".Scalar";
+          print_primitive(name.c_str(), {a, b}, out);
+        }
+        print_primitive("executorch_prim::sym_ite.Scalar", {EValue(true), a, b}, out);
+        print_primitive("executorch_prim::sym_ite.Scalar", {EValue(false), a, b}, out);
+      }
+    }
+  }
+  for (bool b : {true, false}) {
+    print_primitive("executorch_prim::sym_not.Scalar", {EValue(b)}, EValue(false));
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -450,6 +506,8 @@ int main(int argc, char** argv) {
       names.emplace_back(argv[++i]);
       if (registry_has_op_function(names.back().c_str())) continue;
       if (register_kernel(Kernel(names.back().c_str(), trace_kernel)) != Error::Ok) return 2;
+    } else if (arg == "--primitives") {
+      return print_primitives();
     } else if (arg == "--backend") {
       if (register_backend({argv[++i], &backend}) != Error::Ok) return 2;
     } else if (arg == "--arena") {

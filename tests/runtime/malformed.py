@@ -147,9 +147,7 @@ MALFORMED: dict[str, Malformed] = {
     "storage_offset": Malformed("add", tensor(storage_offset=1), "storage offset", NOT_SUPPORTED),
     "unbounded": Malformed("add", _unbounded, "unbounded", NOT_SUPPORTED),
     "memory_id_zero": Malformed("add", tensor(allocation_info__memory_id=0), "planned buffer 0"),
-    "memory_id_high": Malformed(
-        "add", tensor(allocation_info__memory_id=2), "id 1 >= 1", INVALID_ARGUMENT
-    ),
+    "memory_id_high": Malformed("add", tensor(allocation_info__memory_id=2), "id 1 >= 1", INVALID_ARGUMENT),
     "memory_offset": Malformed(
         "add", tensor(allocation_info__memory_offset_low=80), "offset_bytes (80)", ALLOCATION_FAILED
     ),
