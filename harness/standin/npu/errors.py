@@ -13,8 +13,8 @@ class NpuError(Exception):
     """The command stream cannot be executed; hardware would set a status bit and stop.
 
     Attributes:
-        kind: "parse" (malformed stream), "bus" (address outside memory) or "unimplemented" (legal, but nothing is
-            known or nothing was built for it).
+        kind: "parse" (malformed stream), "bus" (address outside memory) or "unimplemented" (legal, but
+            nothing is known or nothing was built for it).
         message: what is wrong, without position.
         opcode: name of the operation that failed; None if it failed before one was decoded.
         offset: position of the command in the stream, in words of 32 bits; None if not in a stream.
@@ -38,7 +38,7 @@ class NpuError(Exception):
         return "\n".join([str(self), *lines])
 
 
-class NpuFault(NpuError):
+class NpuFault(NpuError):  # noqa: N818 - hardware's word for it
     """An access to memory that does not exist."""
 
     def __init__(self, address: int, size: int = 1) -> None:

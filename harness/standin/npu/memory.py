@@ -71,7 +71,7 @@ class Regions:
     bases: tuple[int, ...]
 
     def view(self, region: int, offset: int, size: int) -> Bytes:
-        """`size` bytes from byte `offset` of a region on, e.g. `view(state.WEIGHT_REGION, state.WEIGHT_BASE, n)`.
+        """`size` bytes of a region, e.g. `view(state.WEIGHT_REGION, state.WEIGHT_BASE, n)`.
 
         Raises:
             NpuFault: no such region or no such memory.

@@ -1,8 +1,8 @@
 """Opcodes and register fields of Ethos-U55/U65 and Ethos-U85 (reference section 2).
 
-A row holds the key of a command (opcode in bits 0-9, bit 14 set for a command of two words), its name, and its
-fields as `name:lsb:width` over the 48-bit value `par | data << 16`. `address` is a 40-bit address, stride or
-length, `(par & 0xff) << 32 | data`. A row that starts with a blank continues the one before.
+A row holds the key of a command (opcode in bits 0-9, bit 14 set for a command of two words), its name, and
+its fields as `name:lsb:width` over the 48-bit value `par | data << 16`. `address` is a 40-bit address, stride
+or length, `(par & 0xff) << 32 | data`. A row that starts with a blank continues the one before.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """The register file that a command stream writes and operations read (reference section 2).
 
 Register names are those of the reference without `SET_`. Single-valued registers are attributes:
-`state.IFM_DEPTH_M1` is an unsigned number, `state.WEIGHT_BASE` an address, `state.OFM_STRIDE_Y` a signed stride.
+`state.IFM_DEPTH_M1` is an unsigned number, `state.WEIGHT_BASE` an address, `state.OFM_STRIDE_Y` a signed
+stride.
 Registers of several fields are read with `state.field("KERNEL_STRIDE", "weight_order")`.
 """
 
 from __future__ import annotations
 
 from harness.standin.npu.config import NpuConfig
+from harness.standin.npu.enums import value_names
 from harness.standin.npu.errors import NpuError, parse_error
 from harness.standin.npu.opcodes import Command, commands_by_name
 
@@ -67,6 +69,18 @@ class RegisterState:
             if field.name == name:
                 return field.of(self._raw[register])
         raise parse_error(f"{register} has no field {name} on {self.config.name}")
+
+    def choice(self, register: str, name: str) -> str:
+        """The name of an enumerated field's value, e.g. `choice("OFM_PRECISION", "activation_format")`.
+
+        Raises:
+            NpuError: as for `field`, or the value has no name.
+        """
+        value = self.field(register, name)
+        label = value_names(self.config.product, register, name).get(value)
+        if label is None:
+            raise parse_error(f"{register} has {name} {value}, which means nothing on {self.config.name}")
+        return label
 
     def dump(self) -> dict[str, int]:
         """All written registers: name to value (`par | data << 16` for those of several fields)."""
