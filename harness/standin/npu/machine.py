@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from harness.standin.npu.config import NpuConfig
 from harness.standin.npu.context import Context
-from harness.standin.npu.convolution import convolution, depthwise
 from harness.standin.npu.dma import dma
 from harness.standin.npu.elementwise import elementwise
 from harness.standin.npu.errors import NpuError, parse_error, unimplemented
@@ -20,6 +19,7 @@ from harness.standin.npu.registers import RegisterState
 from harness.standin.npu.resize import resize
 from harness.standin.npu.stream import Instruction, decode
 from harness.standin.npu.trace import Trace
+from harness.standin.npu.weighted import convolution, depthwise
 
 MOST_COMMANDS = 10_000_000  # a stream that executes more of them is taken for an endless loop
 
