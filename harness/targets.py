@@ -69,6 +69,8 @@ class Target:
 
     `cpu` is the core of the runner, `npu_macs` the MAC count that the FVP is told
     (a board without an NPU program still needs one), `short_id` the word in test ids.
+    `npu` is the Ethos-U product that programs are compiled for: "u55", "u65", "u85", or None for a
+    Cortex-M target; the name of an Ethos-U target is also Vela's name of that configuration.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Target:
     cpu: str
     isa: Isa
     npu_macs: int
+    npu: str | None = None
 
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -151,9 +154,39 @@ FVP_SSE320 = "FVP_Corstone_SSE-320"
 # The boards that an FVP executable simulates; the stand-in offers the same names.
 FVP_BOARDS = {FVP_SSE300_U55: CORSTONE_300, FVP_SSE300_U65: CORSTONE_300, FVP_SSE320: CORSTONE_320}
 
+
+def _cortex_m(name: str, short_id: str, board: Board, fvp: str) -> Target:
+    return Target(name, short_id, board, fvp, board.cpu, Isa.MVE, 128)
+
+
+def _ethos_u(npu: str, board: Board, fvp: str, default: int, *others: int) -> list[Target]:
+    """One target per MAC count; the default's short id is the product: "u85", the others' "u85-256"."""
+    return [
+        Target(
+            name=f"ethos-{npu}-{macs}",
+            short_id=npu if macs == default else f"{npu}-{macs}",
+            board=board,
+            fvp=fvp,
+            cpu=board.cpu,
+            isa=Isa.MVE,
+            npu_macs=macs,
+            npu=npu,
+        )
+        for macs in sorted((default, *others))
+    ]
+
+
+# Short ids begin with the product, so that `-k u85` selects every U85. The default MAC counts are
+# those of upstream's own tests.
 TARGETS = {
     target.name: target
-    for target in (Target("cortex-m55", "m55", CORSTONE_300, FVP_SSE300_U55, "cortex-m55", Isa.MVE, 128),)
+    for target in (
+        _cortex_m("cortex-m55", "m55", CORSTONE_300, FVP_SSE300_U55),
+        _cortex_m("cortex-m85", "m85", CORSTONE_320, FVP_SSE320),
+        *_ethos_u("u55", CORSTONE_300, FVP_SSE300_U55, 128, 32, 64, 256),
+        *_ethos_u("u65", CORSTONE_300, FVP_SSE300_U65, 256, 512),
+        *_ethos_u("u85", CORSTONE_320, FVP_SSE320, 128, 256, 512, 1024, 2048),
+    )
 }
 
 
