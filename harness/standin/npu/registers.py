@@ -28,7 +28,7 @@ class RegisterState:
         raw = par | data << 16
         self._raw[command.name] = raw
         if command.address:
-            self._values[command.name] = _address(command.name, par, data)
+            self._values[command.name] = address(command.name, par, data)
         elif len(command.fields) == 1:
             self._values[command.name] = command.fields[0].of(raw)
 
@@ -101,7 +101,8 @@ class RegisterState:
         return parse_error(f"{name} is used but was never written")
 
 
-def _address(name: str, par: int, data: int) -> int:
+def address(name: str, par: int, data: int) -> int:
+    """The 40-bit number in a long command; strides and skips are signed."""
     value = (par & 0xFF) << 32 | data
     signed = "STRIDE" in name or "SKIP" in name
     return value - (1 << 40) if signed and value >> 39 else value
