@@ -1,0 +1,138 @@
+"""Compares the NPU model with the TOSA reference model on graphs of upstream's operator tests.
+
+    ci/env python ci/npu_differential.py [--limit N] [--slice K/N] [--select EXPR] [--jobs N] [--graphs DIR]
+
+Method. ExecuTorch's own Ethos-U operator tests run in child processes up to the compilation; the TOSA graph
+that Vela was given and the command stream that it made are kept in DIR. Then each graph runs on both models
+with random inputs, and the output bytes must be equal. Where they are not, the graph is compiled again up to
+each operator, to name the first one that differs. With --no-capture the graphs in DIR are compared again.
+The result is 1 if any graph differs, or the model raised, outside the list of known differences.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.npu.oracle.child import Child  # noqa: E402
+from tests.npu.oracle.compare import Result, compare  # noqa: E402
+from tests.npu.oracle.culprit import first_difference  # noqa: E402
+from tests.npu.oracle.graphs import Graph  # noqa: E402
+from tests.npu.oracle.tools import run_reference, run_vela  # noqa: E402
+
+OUTCOMES = ("equal", "different", "unimplemented", "error", "invalid")
+
+# Test name up to the parameters: why the stream, executed as written, is not what TOSA says.
+KNOWN: dict[str, str] = {}
+
+
+def main() -> int:
+    """Capture, compare, report."""
+    options = _options()
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = options.graphs or Path(scratch) / "graphs"
+        directory.mkdir(parents=True, exist_ok=True)
+        if not options.no_capture:
+            capture(directory, options)
+        started = perf_counter()
+        results = compare_all(sorted(directory.glob("*.npz")), options.seed)
+    print_table(results)
+    print(f"compared in {perf_counter() - started:.0f} s")
+    bad = [result for result in results if result.outcome in OUTCOMES[1:4] and not known(result)]
+    if not results:
+        print("no graphs: nothing was compared")
+    return 1 if bad or not results else 0
+
+
+def capture(directory: Path, options: argparse.Namespace) -> None:
+    """Run upstream's tests for their graphs."""
+    spec = importlib.util.find_spec("executorch")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("executorch is not installed")
+    package = Path(next(iter(spec.submodule_search_locations)))
+    environment = os.environ | {
+        "GRAPHS": str(directory.resolve()),
+        "SLICE": options.slice,
+        "PYTHONPATH": str(ROOT),
+    }
+    if options.limit:
+        environment["LIMIT"] = str(options.limit)
+    # xdist replaces a worker that Vela took down with it.
+    command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-n", str(options.jobs), "--tb=line"]
+    command += ["-c", os.devnull, f"--rootdir={package}", "-p", "no:cacheprovider", "-p", "no:harness.plugin"]
+    command += ["-p", "tests.npu.oracle.capture", "-k", options.select, "-W", "ignore"]
+    command += [str(package / "backends/arm/test" / part) for part in options.suites]
+    with tempfile.TemporaryDirectory() as work:
+        finished = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True)
+    last = finished.stdout.strip().rpartition("\n")[2]
+    print(f"upstream's tests, up to compilation: {last}", flush=True)
+    if finished.returncode not in (0, 1):
+        raise SystemExit(f"pytest ended with {finished.returncode}:\n{finished.stdout}\n{finished.stderr}")
+
+
+def compare_all(paths: Sequence[Path], seed: int) -> list[Result]:
+    """Compare graphs, and print those that are not equal at once."""
+    results = []
+    with Child(run_reference) as reference, Child(run_vela) as vela:
+        for path in paths:
+            graph = Graph.load(path)
+            result = compare(graph, reference, seed)
+            results.append(result)
+            if result.outcome == "equal":
+                continue
+            reason = known(result)
+            print(f"{result.outcome}: {result.name} [{result.target}] {path.name}: {result.detail}", flush=True)
+            if reason:
+                print(f"    known: {reason}")
+            elif result.outcome == "different":
+                print(f"    first: {first_difference(graph, reference, vela, seed)}", flush=True)
+    return results
+
+
+def known(result: Result) -> str | None:
+    """Why a difference is no surprise."""
+    return next((reason for name, reason in KNOWN.items() if result.name.startswith(name)), None)
+
+
+def print_table(results: Sequence[Result]) -> None:
+    """Counts by NPU; then, for operators in graphs that are not equal, in how many graphs of each outcome."""
+    rows = [(target, [r for r in results if r.target == target]) for target in sorted({r.target for r in results})]
+    print(f"{'':24}{'graphs':>8}" + "".join(f"{outcome:>15}" for outcome in OUTCOMES))
+    for title, group in [*rows, ("all", list(results))]:
+        counts = Counter(result.outcome for result in group)
+        print(f"{title:24}{len(group):8}" + "".join(f"{counts[outcome]:15}" for outcome in OUTCOMES))
+    by_operator = {
+        name: Counter(result.outcome for result in results if name in result.operators)
+        for name in sorted({name for result in results for name in result.operators})
+    }
+    for name, counts in by_operator.items():
+        if set(counts) != {"equal"}:
+            print(f"{name:24}{counts.total():8}" + "".join(f"{counts[outcome]:15}" for outcome in OUTCOMES))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--limit", type=int, default=0, help="number of upstream tests, evenly spread")
+    parser.add_argument("--slice", default="0/1", help="K/N: only the K-th of N parts")
+    parser.add_argument("--select", default="u55 or u65 or u85", help="pytest's -k for upstream's tests")
+    parser.add_argument("--suites", nargs="*", default=["ops"], help="folders or files below backends/arm/test")
+    parser.add_argument("--jobs", type=int, default=2, help="processes that lower graphs")
+    parser.add_argument("--graphs", type=Path, help="keep the graphs here")
+    parser.add_argument("--no-capture", action="store_true", help="compare what --graphs holds")
+    parser.add_argument("--seed", type=int, default=0, help="of the random inputs")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""Reads of a TOSA flatbuffer what the comparison needs, and cuts a graph off at one of its tensors."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_DTYPES: dict[str, type[np.generic]] = {
+    "BOOL": np.bool_,
+    "INT4": np.int8,
+    "INT8": np.int8,
+    "INT16": np.int16,
+    "INT32": np.int32,
+    "INT48": np.int64,
+    "INT64": np.int64,
+}
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of the main block."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Element type of numpy arrays of this tensor."""
+        return np.dtype(_DTYPES[self.kind])
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator of the main block: its name and the tensors around it."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+class TosaGraph:
+    """The first block of a TOSA flatbuffer."""
+
+    def __init__(self, data: bytes) -> None:
+        from tosa.TosaGraph import TosaGraph as Root
+
+        self._data = data
+        self._block = Root.GetRootAs(data, 0).Regions(0).Blocks(0)
+
+    @cached_property
+    def tensors(self) -> dict[str, Tensor]:
+        """All tensors by name."""
+        from tosa.DType import DType
+
+        names = {value: name for name, value in vars(DType).items() if isinstance(value, int)}
+        found = (self._block.Tensors(index) for index in range(self._block.TensorsLength()))
+        return {
+            tensor.Name().decode(): Tensor(
+                tensor.Name().decode(),
+                tuple(tensor.Shape(axis) for axis in range(tensor.ShapeLength())),
+                names[tensor.Type()],
+            )
+            for tensor in found
+        }
+
+    @cached_property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """Graph inputs in order."""
+        return self._named(self._block.Inputs, self._block.InputsLength())
+
+    @cached_property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Graph outputs in order."""
+        return self._named(self._block.Outputs, self._block.OutputsLength())
+
+    @cached_property
+    def operators(self) -> tuple[Operator, ...]:
+        """Operators in topological order, without constants."""
+        from tosa.Op import Op
+
+        names = {value: name for name, value in vars(Op).items() if isinstance(value, int)}
+        found = (self._block.Operators(index) for index in range(self._block.OperatorsLength()))
+        listed = (
+            Operator(
+                names[operator.Op()],
+                tuple(operator.Inputs(place).decode() for place in range(operator.InputsLength())),
+                tuple(operator.Outputs(place).decode() for place in range(operator.OutputsLength())),
+            )
+            for operator in found
+        )
+        return tuple(operator for operator in listed if not operator.name.startswith("CONST"))
+
+    def ending_at(self, name: str) -> bytes:
+        """The same graph with tensor `name` as its only output.
+
+        The list of outputs is shortened in place, and its first entry made to point to a string at the end.
+        """
+        data = bytearray(self._data)
+        table = self._block._tab
+        start = table.Vector(table.Offset(12))
+        struct.pack_into("<I", data, start - 4, 1)
+        data += bytes(-len(data) % 4)
+        struct.pack_into("<I", data, start, len(data) - start)
+        data += struct.pack("<I", len(name)) + name.encode() + bytes(4)
+        return bytes(data)
+
+    def _named(self, item: Any, count: int) -> tuple[Tensor, ...]:
+        return tuple(self.tensors[item(index).decode()] for index in range(count))
+
+
+def random_inputs(graph: TosaGraph, seed: int, magnitude: int) -> tuple[NDArray[Any], ...]:
+    """Random values over the whole range of 8 and 16-bit types, up to `magnitude` in wider ones.
+
+    Inputs that index another tensor (GATHER, SCATTER, also through other operators) stay within it.
+    """
+    rng = np.random.default_rng(seed)
+    return tuple(_random(graph, tensor, rng, magnitude) for tensor in graph.inputs)
+
+
+def _random(graph: TosaGraph, tensor: Tensor, rng: np.random.Generator, magnitude: int) -> NDArray[Any]:
+    if tensor.dtype == np.bool_:
+        return rng.integers(0, 2, tensor.shape).astype(np.bool_)
+    limit = _index_limit(graph, tensor.name)
+    if limit is not None:
+        return rng.integers(0, limit, tensor.shape).astype(tensor.dtype)
+    bounds = np.iinfo(tensor.dtype)
+    low, high = max(bounds.min, -magnitude), min(bounds.max, magnitude)
+    return rng.integers(low, high, tensor.shape, endpoint=True).astype(tensor.dtype)
+
+
+def _index_limit(graph: TosaGraph, name: str) -> int | None:
+    """How many rows the tensor that `name` indexes has; None if it is no index."""
+    reached = {name}
+    for operator in graph.operators:
+        if not reached & set(operator.inputs):
+            continue
+        if operator.name in ("GATHER", "SCATTER") and operator.inputs[1] in reached:
+            return graph.tensors[operator.inputs[0]].shape[1]
+        if operator.name in ("RESHAPE", "CAST", "TILE", "CONCAT", "SLICE", "TRANSPOSE", "IDENTITY"):
+            reached |= set(operator.outputs)
+    return None
