@@ -50,6 +50,9 @@ class Executor {
   static Error step(Method& method);
   /// Makes the first instruction the next one.
   static void rewind(Method& method);
+  /// True for constants and for whatever else has its data in the program's own memory. Writing
+  /// there would change what has been verified.
+  static bool is_program_data(const Method& method, const aten::Tensor& tensor);
 
   static Error call_kernel(Method& method, const Instruction& instruction);
   static Error call_delegate(Method& method, const Instruction& instruction);

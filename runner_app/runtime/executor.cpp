@@ -60,10 +60,25 @@ OperatorName Executor::operator_name(const Method& method, const Instruction& in
   return OperatorName(plan(method).tables(slot::kOperators)[instruction.index]);
 }
 
+bool Executor::is_program_data(const Method& method, const aten::Tensor& tensor) {
+  const auto* data = static_cast<const uint8_t*>(tensor.const_data_ptr());
+  const auto is_in = [data](const FreeableBuffer& buffer) {
+    const auto* begin = static_cast<const uint8_t*>(buffer.data());
+    return begin != nullptr && data >= begin && data < begin + buffer.size();
+  };
+  return is_in(method.program_->program_data_) || is_in(method.program_->constant_segment_data_);
+}
+
 Error Executor::call_kernel(Method& method, const Instruction& instruction) {
   if (instruction.needs_data) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_data(instruction.args), "Kernel %s was not called.",
                                 operator_name(method, instruction).text);
+    // What a kernel returns comes last.
+    const EValue* last = instruction.args.empty() ? nullptr : *(instruction.args.end() - 1);
+    ET_CHECK_OR_RETURN_ERROR(
+        last == nullptr || !last->isTensor() || !is_program_data(method, last->toTensor()),
+        InvalidProgram, "Kernel %s would write to a constant.",
+        operator_name(method, instruction).text);
   }
   KernelRuntimeContext context(method.event_tracer_, method.temp_allocator_);
   instruction.kernel(context, instruction.args);

@@ -5,7 +5,7 @@
 #include <cinttypes>
 #include <cmath>
 
-#include "program_schema.h"
+#include "chain.h"
 
 namespace executorch::runtime {
 namespace {
@@ -95,6 +95,8 @@ Error Method::set_input(const EValue& input_evalue, size_t input_idx) {
                               "Input %zu has another shape than the program allows.", input_idx);
   const Result<TensorInfo> meta = method_meta().input_tensor_meta(input_idx);
   if (!meta.ok()) return meta.error();
+  ET_CHECK_OR_RETURN_ERROR(!Executor::is_program_data(*this, to), InvalidProgram,
+                           "Input %zu is a constant.", input_idx);
   ET_CHECK_OK_OR_RETURN_ERROR(meta->is_memory_planned() ? internal::copy_tensor_data(to, from)
                                                         : internal::share_tensor_data(to, from));
   input_set_[input_idx] = true;

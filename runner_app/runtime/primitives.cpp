@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "tensor_spec.h"
+
 namespace executorch::runtime {
 
 #if RUNTIME_PRIMITIVES
@@ -295,7 +297,9 @@ void view(KernelRuntimeContext& context, Args args) {
   const Tensor& out = args[2]->toTensor();
   const auto wanted = args[1]->tryToIntList();
   aten::SizesType sizes[kTensorDimensionLimit];
+  // A later resize of the view must not leave the tensor's memory.
   if (!wanted.ok() || self.scalar_type() != out.scalar_type() ||
+      internal::numel_bound(out) > internal::numel_bound(self) ||
       !view_sizes(self, *wanted, sizes)) {
     return refuse(context, Error::InvalidArgument, "view does not have the tensor's elements");
   }

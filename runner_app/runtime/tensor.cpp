@@ -82,10 +82,15 @@ class TensorResizerFriend {
   static Error resize(aten::TensorImpl* impl, aten::ArrayRef<aten::SizesType> new_sizes) {
     return impl->internal_resize_contiguous(new_sizes);
   }
+  static size_t bound(const aten::TensorImpl* impl) { return impl->numel_bound_; }
 };
 
 Error resize_tensor_impl(aten::TensorImpl* impl, aten::ArrayRef<aten::SizesType> new_sizes) {
   return TensorResizerFriend::resize(impl, new_sizes);
+}
+
+size_t numel_bound(const aten::Tensor& tensor) {
+  return TensorResizerFriend::bound(tensor.unsafeGetTensorImpl());
 }
 
 Error share_tensor_data(const aten::Tensor& t_dst, const aten::Tensor& t_src) {

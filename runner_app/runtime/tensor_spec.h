@@ -27,4 +27,9 @@ Error check_spec(TensorSpec& spec);
 /// The checked spec of a serialized tensor.
 Error read_spec(flat::Table tensor, TensorSpec& spec);
 
+namespace internal {
+/// The elements that a tensor may be resized to.
+size_t numel_bound(const aten::Tensor& tensor);
+}  // namespace internal
+
 }  // namespace executorch::runtime

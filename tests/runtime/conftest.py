@@ -26,10 +26,10 @@ def executorch_root() -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-def call(*command: object, timeout: float = 600) -> str:
+def call(*command: object, cwd: Path | None = None, timeout: float = 600) -> str:
     """Run a command that has to succeed; returns its standard output."""
     done = subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, timeout=timeout, check=False
+        [str(word) for word in command], capture_output=True, text=True, timeout=timeout, check=False, cwd=cwd
     )
     assert done.returncode == 0, f"{command}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
     return done.stdout
@@ -104,9 +104,12 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
 @pytest.fixture(scope="session")
 def programs(once: Once) -> Path:
     """The directory of the programs."""
-    return once(
-        "programs", lambda path: call(sys.executable, "-W", "ignore", HERE / "programs.py", path) and None
-    )
+
+    def make(directory: Path) -> None:
+        command = (sys.executable, "-W", "ignore", "-m", "tests.runtime.programs", directory)
+        call(*command, cwd=REPOSITORY)
+
+    return once("programs", make)
 
 
 @pytest.fixture(scope="session")

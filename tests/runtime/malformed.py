@@ -51,6 +51,11 @@ def constant(program: Any) -> Any:
     return next(t for t in tensors(program) if t.data_buffer_idx > 0 and t.allocation_info is None)
 
 
+def constant_index(program: Any) -> int:
+    """The index of the first constant tensor."""
+    return next(i for i, v in enumerate(plan(program).values) if v.val is constant(program))
+
+
 def initialized(program: Any) -> Any:
     """The first tensor in planned memory with an initial value."""
     return next(t for t in tensors(program) if t.data_buffer_idx > 0 and t.allocation_info is not None)
@@ -168,6 +173,12 @@ MALFORMED: dict[str, Malformed] = {
     "free_int": Malformed("add", lambda p: _free(p, "Int"), "Free of a value that is no tensor"),
     "constant_high": Malformed("linear", lambda p: change(constant(p), data_buffer_idx=99), "Constant 99"),
     "constant_large": Malformed("linear", lambda p: change(constant(p), sizes=[64, 64]), "16384 bytes"),
+    "constant_input": Malformed(
+        "linear", lambda p: change(plan(p), inputs=[constant_index(p)]), "Input 0 is a constant"
+    ),
+    "constant_output": Malformed(
+        "linear", lambda p: change(call(p), args=[0, 1, constant_index(p)]), "would write to a constant"
+    ),
     "int_list_high": Malformed("lists", items("IntList", 999), "is value 999: no such value"),
     "int_list_negative": Malformed("lists", items("IntList", -1), "is value -1: no such value"),
     "int_list_type": Malformed("lists", items("IntList", 0), "not of the list's type"),

@@ -1,4 +1,4 @@
-"""Makes the programs of the runtime tests: `programs.py DIRECTORY`.
+"""Makes the programs of the runtime tests: `python -m tests.runtime.programs DIRECTORY`.
 
 Each is `NAME.pte`; `programs.json` holds what the driver has to register for them. Those of
 malformed.py follow in `malformed/`.
@@ -28,8 +28,7 @@ from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPas
 from torch.export import Dim, export
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-sys.path.insert(0, str(Path(__file__).parent))
-from malformed import MALFORMED
+from tests.runtime.malformed import MALFORMED
 
 Made = Any  # an ExecutorchProgramManager
 
