@@ -7,6 +7,7 @@
 
 #include "arguments.h"
 #include "bundle.h"
+#include "delegates.h"
 #include "file_io.h"
 #include "inference.h"
 #include "platform.h"
@@ -118,9 +119,10 @@ int run_command_line(int argc, char** argv, size_t* written) {
   log_parameters(words, count);
   Arguments arguments;
   if (!parse_arguments(words, count, &arguments)) return kUsageError;
-  const Error error = register_operators();
+  Error error = register_operators();
+  if (error == Error::Ok) error = register_delegates();
   if (error != Error::Ok) {
-    ET_LOG(Error, "Registration of the operators failed (%s).", to_string(error));
+    ET_LOG(Error, "Registration of operators or delegates failed (%s).", to_string(error));
     return kFailure;
   }
   Pools pools;

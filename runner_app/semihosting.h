@@ -8,6 +8,7 @@ namespace semihosting {
 enum class Operation : uint32_t {
   kOpen = 0x01,
   kClose = 0x02,
+  kWriteText = 0x04,  // SYS_WRITE0
   kWrite = 0x05,
   kRead = 0x06,
   kFileLength = 0x0C,

@@ -1,20 +1,38 @@
 # Bare metal: compiler options of the core, start-up code and linker script of the board.
 
-# One line a core: its name, then the options that select it.
-set(cores "cortex-m55 -mcpu=cortex-m55 -mfloat-abi=hard")
+# GCC knows Cortex-M85 by name from version 13 on.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-mcpu=cortex-m85 COMPILER_KNOWS_CORTEX_M85)
+set(cortex_m55 -mcpu=cortex-m55)
+if(COMPILER_KNOWS_CORTEX_M85)
+  set(cortex_m85 -mcpu=cortex-m85)
+else()
+  set(cortex_m85 -march=armv8.1-m.main+mve.fp+fp.dp)
+endif()
+
+# One line for each kind of target: pattern of its name, board, core.
+set(targets "cortex-m55 corstone-300 cortex_m55"
+            "ethos-u55-[0-9]+ corstone-300 cortex_m55"
+            "ethos-u65-[0-9]+ corstone-300 cortex_m55"
+            "cortex-m85 corstone-320 cortex_m85"
+            "ethos-u85-[0-9]+ corstone-320 cortex_m85")
 
 set(core_options "")
-foreach(line IN LISTS cores)
+foreach(line IN LISTS targets)
   separate_arguments(words UNIX_COMMAND "${line}")
-  list(POP_FRONT words name)
-  if(name STREQUAL TARGET)
-    set(core_options ${words} -mthumb)
+  list(GET words 0 pattern)
+  list(GET words 1 board)
+  list(GET words 2 core)
+  if("${TARGET}" MATCHES "^${pattern}$")
+    if(NOT BOARD STREQUAL board)
+      message(FATAL_ERROR "BOARD=${BOARD} does not have ${TARGET}; its board is ${board}")
+    endif()
+    set(core_options ${${core}} -mfloat-abi=hard -mthumb)
   endif()
 endforeach()
 if(NOT core_options)
-  message(FATAL_ERROR "TARGET=${TARGET} is unknown; cores and their options: ${cores}")
+  message(FATAL_ERROR "TARGET=${TARGET} is unknown; targets, their boards and cores: ${targets}")
 endif()
-require_one_of(BOARD corstone-300)
 if(NOT CMAKE_SYSTEM_NAME STREQUAL Generic)
   message(FATAL_ERROR "PLATFORM=target needs -DCMAKE_TOOLCHAIN_FILE=cmake/arm-none-eabi.cmake")
 endif()
@@ -34,6 +52,17 @@ add_link_options(${core_options} -nostartfiles "-T${linker_script}" -Wl,--gc-sec
 include_directories("${board_directory}")
 list(APPEND runner_sources platform_target.cpp newlib_stubs.cpp)
 foreach(file vectors.S startup.cpp fault.cpp mpu.cpp uart.cpp)
-  list(APPEND runner_sources "${board_directory}/${file}")
+  list(APPEND runner_sources boards/common/${file})
 endforeach()
-set_property(SOURCE "${board_directory}/vectors.S" APPEND PROPERTY OBJECT_DEPENDS "${linker_script}")
+set_property(SOURCE boards/common/vectors.S APPEND PROPERTY OBJECT_DEPENDS "${linker_script}")
+
+if(EthosUBackend IN_LIST DELEGATES)
+  list(APPEND runner_sources
+    ethosu/backend.cpp ethosu/blob.cpp ethosu/driver.cpp ethosu/identity.cpp ethosu/memory.cpp
+    ethosu/port_board.cpp)
+  set_property(SOURCE delegates.cpp APPEND PROPERTY COMPILE_DEFINITIONS DELEGATE_ETHOS_U=1)
+  set_property(SOURCE ethosu/memory.cpp APPEND PROPERTY COMPILE_DEFINITIONS
+    NPU_SCRATCH_SIZE=${NPU_SCRATCH_SIZE} NPU_FAST_SCRATCH_SIZE=${NPU_FAST_SCRATCH_SIZE})
+  set_property(SOURCE ethosu/port_board.cpp APPEND PROPERTY COMPILE_DEFINITIONS
+    NPU_WAIT_TICKS=${NPU_WAIT_TICKS})
+endif()

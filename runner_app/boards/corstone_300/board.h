@@ -1,19 +1,12 @@
-// Corstone-300: addresses that the start-up code and the console use.
+// Corstone-300: addresses and ways of this board.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include "boards/common/common.h"
 
+// The non-secure views of the peripherals: they answer to secure code as well.
 constexpr uintptr_t kUart0Base = 0x49303000;
+constexpr uintptr_t kNpuBase = 0x48102000;
+constexpr uint32_t kNpuInterrupt = 56;
 
-void mpu_initialize();
-void uart_initialize();
-void uart_write(const char* text, size_t length);
-
-// Set by the linker script.
-extern "C" {
-extern const uint8_t text_start[], text_end[];
-extern uint32_t data_start[], data_end[], data_load[], bss_start[], bss_end[];
-using Initializer = void (*)();
-extern Initializer initializers_start[], initializers_end[];
-}
+constexpr bool kConsoleIsUart = true;
+constexpr const char* kSemihostingParameter = "cpu0.semihosting-enable=1";

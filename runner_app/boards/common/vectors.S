@@ -8,11 +8,11 @@
 vector_table:
     .word stack_top
     .word reset_entry
-    .rept 14 + 96               // system exceptions and interrupts: the NPU's is 56, none is used
+    .rept 14 + 96               // system exceptions and interrupts; no interrupt is ever taken
     .word fault_entry
     .endr
 
-    .section .text.reset_entry, "ax"
+    .section .boot.reset_entry, "ax"
     .global reset_entry
     .thumb_func
 reset_entry:
@@ -35,7 +35,8 @@ reset_entry:
     dsb
     isb
     mov lr, #-1
-    b start
+    ldr r0, =start              // may be out of the reach of a branch
+    bx r0
     .ltorg
 
     .section .text.fault_entry, "ax"

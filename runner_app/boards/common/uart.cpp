@@ -17,17 +17,19 @@ constexpr uint32_t kFastestDivider = 16;  // the smallest value that the UART ac
 
 CmsdkUart& uart0() { return *reinterpret_cast<CmsdkUart*>(kUart0Base); }
 
-}  // namespace
-
-void uart_initialize() {
-  uart0().baud_divider = kFastestDivider;
-  uart0().control = kTransmitEnable;
+void enable(CmsdkUart& uart) {
+  uart.baud_divider = kFastestDivider;
+  uart.control = kTransmitEnable;
 }
 
+}  // namespace
+
 void uart_write(const char* text, size_t length) {
+  CmsdkUart& uart = uart0();
+  if ((uart.control & kTransmitEnable) == 0) enable(uart);
   for (size_t i = 0; i < length; i++) {
-    while (uart0().state & kTransmitFull) {
+    while (uart.state & kTransmitFull) {
     }
-    uart0().data = static_cast<uint8_t>(text[i]);
+    uart.data = static_cast<uint8_t>(text[i]);
   }
 }

@@ -1,9 +1,9 @@
 // What every fault and every unexpected interrupt ends in: one line with the fault registers,
 // one with the likely cause, and a failing exit.
-#include "../../platform.h"
-#include "../../semihosting.h"
-#include "../../text_buffer.h"
 #include "board.h"
+#include "platform.h"
+#include "semihosting.h"
+#include "text_buffer.h"
 
 namespace {
 
@@ -58,7 +58,7 @@ Line prefix(size_t line) {
 
 void emit(Line& text) {
   text << '\n';
-  uart_write(text.text(), text.length());
+  console_write(text.text(), text.length());
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ extern "C" [[noreturn]] void fault(const ExceptionFrame* frame, uint32_t excepti
   if (at_semihosting_call(stacked.pc)) {
     Line text = prefix(__LINE__);
     text << "Semihosting is off, so there is no command line and no file. Start the simulator with "
-            "semihosting enabled (-C cpu0.semihosting-enable=1)."
-         << '\n'
+            "semihosting enabled (-C "
+         << kSemihostingParameter << ")." << '\n'
          << kEndOfTransmission;
     uart_write(text.text(), text.length());
     for (;;) asm volatile("wfi");

@@ -1,8 +1,8 @@
-// From the reset entry to main(): .data, .bss, protection, console, static objects.
+// From the reset entry to main(): .data, .bss, protection, static objects.
 #include <cstring>
 
-#include "../../platform.h"
 #include "board.h"
+#include "platform.h"
 
 int main(int argc, char** argv);
 
@@ -13,7 +13,6 @@ extern "C" [[noreturn]] void start() {
   memcpy(data_start, data_load, bytes(data_start, data_end));
   memset(bss_start, 0, bytes(bss_start, bss_end));
   mpu_initialize();
-  uart_initialize();
   for (Initializer* initializer = initializers_start; initializer != initializers_end;
        ++initializer) {
     (*initializer)();

@@ -1,5 +1,5 @@
-// Memory protection: code is read-only, and so is the alias of it at address 0. Without this a
-// write through a null pointer would change the vector table and go unnoticed.
+// Memory protection: code is read-only, and so is the memory at address 0. Without this a write
+// through a null pointer could change code and would go unnoticed.
 #include "board.h"
 
 namespace {
@@ -23,12 +23,14 @@ constexpr uint32_t kReadOnly = 2U << 1;             // in `base`
 constexpr uint32_t kExecuteNever = 1U << 0;         // in `base`
 constexpr uint32_t kNormalUncached = 0x44;          // attribute 0
 
-void protect(Mpu& mpu, uint32_t region, uint32_t first, uint32_t last, uint32_t access) {
-  constexpr uint32_t kGranule = 32;
+// Both addresses are multiples of 32, the granule of protection.
+void protect(Mpu& mpu, uint32_t region, uint32_t start, uint32_t end, uint32_t access) {
   mpu.region = region;
-  mpu.base = first | access;
-  mpu.limit = (last & ~(kGranule - 1)) | kEnable;
+  mpu.base = start | access;
+  mpu.limit = (end - 32) | kEnable;
 }
+
+uint32_t address(const uint8_t* symbol) { return reinterpret_cast<uintptr_t>(symbol); }
 
 }  // namespace
 
@@ -36,8 +38,9 @@ void mpu_initialize() {
   auto& mpu = *reinterpret_cast<Mpu*>(kMpuAddress);
   if ((mpu.type & kRegionCount) == 0) return;  // simulators may leave the MPU out
   mpu.attributes = kNormalUncached;
-  protect(mpu, 0, 0x00000000, 0x0FFFFFFF, kReadOnly | kExecuteNever);
-  protect(mpu, 1, 0x10000000, 0x1007FFFF, kReadOnly);
+  protect(mpu, 0, 0x00000000, 0x10000000, kReadOnly | kExecuteNever);
+  protect(mpu, 1, address(code_start), address(code_end), kReadOnly);
+  protect(mpu, 2, address(boot_start), address(boot_end), kReadOnly);
   mpu.control = kEnable | kDefaultMapElsewhere;
   asm volatile("dsb\n\tisb" ::: "memory");
 }
