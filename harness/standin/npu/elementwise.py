@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.standin.npu.context import Context, centre
 from harness.standin.npu.errors import parse_error, unimplemented
-from harness.standin.npu.feature_maps import Shape, broadcast_shape, check_size, feature_map
+from harness.standin.npu.feature_maps import Shape, broadcast_shape, check_size, feature_map, scalar
 from harness.standin.npu.numerics import Ints, Scaling, scale
 from harness.standin.npu.output import finish, global_scaling, is_global, rounding
 from harness.standin.npu.registers import RegisterState

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,21 @@ class FeatureMap:
         return self.dtype.itemsize * 8
 
 
+def scalar(state: RegisterState, name: str) -> FeatureMap:
+    """The type and zero point of a scalar operand, as a feature map without storage.
+
+    Raises:
+        NpuError: a register it needs was never written.
+    """
+    precision = f"{name}_PRECISION"
+    bits = _BITS[state.choice(precision, "activation_precision")]
+    signed = state.choice(precision, "activation_type") == "SIGNED"
+    zero_point = _register(state, f"{name}_ZERO_POINT")
+    if signed and zero_point >= 1 << 15:
+        zero_point -= 1 << 16
+    return FeatureMap(name, np.dtype(f"<{'i' if signed else 'u'}{bits // 8}"), zero_point, "NONE", 0)
+
+
 def feature_map(state: RegisterState, name: str) -> FeatureMap:
     """The feature map `name` ("IFM", "IFM2" or "OFM") as the registers describe it now.
 
@@ -67,34 +82,27 @@ def feature_map(state: RegisterState, name: str) -> FeatureMap:
         NpuError: a register it needs was never written, or it is stored in three tiles.
     """
     precision = f"{name}_PRECISION"
-    bits = _BITS[state.choice(precision, "activation_precision")]
-    signed = state.choice(precision, "activation_type") == "SIGNED"
-    dtype = np.dtype(f"<{'i' if signed else 'u'}{bits // 8}")
+    element = scalar(state, name)
     storage = state.choice(precision, "activation_storage") if state.config.is_u85 else "TILE2X2"
-    zero_point = _register(state, f"{name}_ZERO_POINT")
-    if signed and zero_point >= 1 << 15:
-        zero_point -= 1 << 16
     if storage == "TILE3X1":
         raise unimplemented(f"{name} in three tiles (TILE3X1)")
     if storage == "NONE":
-        return FeatureMap(name, dtype, zero_point, storage, 0)
+        return element
     region = _register(state, f"{name}_REGION")
     if storage == "CHAINED":
-        return FeatureMap(name, dtype, zero_point, storage, region)
+        return replace(element, storage=storage, region=region)
     bases = tuple(_register(state, f"{name}_BASE{tile}") for tile in range(4))
     strides = tuple(_register(state, f"{name}_STRIDE_{axis}") for axis in "YXC")
-    return FeatureMap(
-        name,
-        dtype,
-        zero_point,
-        storage,
-        region,
-        state.choice(precision, "activation_format") == "NHCWB16",
-        (bases[0], bases[1], bases[2], bases[3]),
-        (strides[0], strides[1], strides[2]),
-        _register(state, f"{name}_WIDTH0_M1") + 1,
-        _register(state, f"{name}_HEIGHT0_M1") + 1,
-        _register(state, f"{name}_HEIGHT1_M1") + 1,
+    return replace(
+        element,
+        storage=storage,
+        region=region,
+        bricks=state.choice(precision, "activation_format") == "NHCWB16",
+        bases=(bases[0], bases[1], bases[2], bases[3]),
+        strides=(strides[0], strides[1], strides[2]),
+        width0=_register(state, f"{name}_WIDTH0_M1") + 1,
+        height0=_register(state, f"{name}_HEIGHT0_M1") + 1,
+        height1=_register(state, f"{name}_HEIGHT1_M1") + 1,
     )
 
 

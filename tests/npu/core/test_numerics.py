@@ -21,7 +21,7 @@ def exact(value: int, multiplier: int, shift: int, mode: str) -> int:
     return (value * multiplier + offset) >> shift
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.integers(-(1 << 47), (1 << 47) - 1), min_size=1, max_size=5),
     st.integers(0, (1 << 32) - 1),
