@@ -52,15 +52,15 @@ def _operand(context: Context, name: str, shape: Shape) -> Ints:
     size = broadcast_shape(context.state, name, shape)
     if size is not None:
         return context.load(name, size).astype(np.int64)
-    source = feature_map(context.state, name)
-    if not context.config.is_u85:
-        value = np.array(context.state.IFM2_SCALAR, np.uint16).astype(
-            np.int16 if source.signed else np.uint16
-        )
-    elif source.storage == "NONE":
+    source = scalar(context.state, name)
+    if context.config.is_u85:
+        storage = context.state.choice(f"{name}_PRECISION", "activation_storage")
+        if storage != "NONE":
+            raise parse_error(f"{name} is a scalar, but has storage {storage}")
         value = np.array(context.state.OP_SCALAR, np.uint32).astype(source.dtype)
     else:
-        raise parse_error(f"{name} is a scalar, but has storage {source.storage}")
+        word = np.array(context.state.IFM2_SCALAR, np.uint16)
+        value = word.astype(np.int16 if source.signed else np.uint16)
     context.note_input(name, value)
     return centre(source, value).astype(np.int64).reshape(1, 1, 1)
 
