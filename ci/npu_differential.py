@@ -92,7 +92,9 @@ def compare_all(paths: Sequence[Path], seed: int) -> list[Result]:
             if result.outcome == "equal":
                 continue
             reason = known(result)
-            print(f"{result.outcome}: {result.name} [{result.target}] {path.name}: {result.detail}", flush=True)
+            print(
+                f"{result.outcome}: {result.name} [{result.target}] {path.name}: {result.detail}", flush=True
+            )
             if reason:
                 print(f"    known: {reason}")
             elif result.outcome == "different":
@@ -107,7 +109,9 @@ def known(result: Result) -> str | None:
 
 def print_table(results: Sequence[Result]) -> None:
     """Counts by NPU; then, for operators in graphs that are not equal, in how many graphs of each outcome."""
-    rows = [(target, [r for r in results if r.target == target]) for target in sorted({r.target for r in results})]
+    rows = [
+        (target, [r for r in results if r.target == target]) for target in sorted({r.target for r in results})
+    ]
     print(f"{'':24}{'graphs':>8}" + "".join(f"{outcome:>15}" for outcome in OUTCOMES))
     for title, group in [*rows, ("all", list(results))]:
         counts = Counter(result.outcome for result in group)
@@ -126,7 +130,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=0, help="number of upstream tests, evenly spread")
     parser.add_argument("--slice", default="0/1", help="K/N: only the K-th of N parts")
     parser.add_argument("--select", default="u55 or u65 or u85", help="pytest's -k for upstream's tests")
-    parser.add_argument("--suites", nargs="*", default=["ops"], help="folders or files below backends/arm/test")
+    parser.add_argument(
+        "--suites", nargs="*", default=["ops"], help="folders or files below backends/arm/test"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes that lower graphs")
     parser.add_argument("--graphs", type=Path, help="keep the graphs here")
     parser.add_argument("--no-capture", action="store_true", help="compare what --graphs holds")

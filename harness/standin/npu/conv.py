@@ -25,7 +25,7 @@ Array = NDArray[Any]
 _FLOAT32_EXACT = 1 << 24
 _FLOAT64_EXACT = 1 << 53
 _SHORT_SUM = 192  # below so many terms a piece, float64 in one piece is as fast as float32
-_COLUMNS_LIMIT = 2 << 20  # elements of the im2col buffer
+COLUMNS_LIMIT = 2 << 20  # elements of the im2col buffer
 
 
 def convolve(state: RegisterState, ifm: Array, memory: Regions) -> Ints:
@@ -65,11 +65,11 @@ def depthwise(state: RegisterState, ifm: Array, memory: Regions) -> Ints:
     shape, kernel = _ofm_shape(state), window(state)
     taps = weights.shape[1] * weights.shape[2]
     narrow = taps * _magnitude(ifm) * _magnitude(weights) < 1 << 31
-    dtype = np.int32 if narrow else np.int64
+    dtype: type[np.generic] = np.int32 if narrow else np.int64
     columns = _windows(_padded(ifm, kernel, dtype), kernel, shape)
     filters = np.ascontiguousarray(weights.transpose(1, 2, 0), dtype)
-    total = np.zeros(shape, dtype)
-    product = np.empty(shape, dtype)
+    total: Array = np.zeros(shape, dtype)
+    product: Array = np.empty(shape, dtype)
     for y in range(filters.shape[0]):
         for x in range(filters.shape[1]):
             np.multiply(columns[:, :, y, x], filters[y, x], out=product)
@@ -88,7 +88,7 @@ def _convolve(state: RegisterState, ifm: Array, weights: Array) -> Ints:
     matrix = weights.reshape(shape[2], terms).astype(dtype).T
     columns = _windows(_padded(ifm, kernel, dtype), kernel, shape)
     out = np.empty(shape, np.int64)
-    rows = max(1, _COLUMNS_LIMIT // (shape[1] * terms))
+    rows = max(1, COLUMNS_LIMIT // (shape[1] * terms))
     for top in range(0, shape[0], rows):
         stripe = columns[top : top + rows].reshape(-1, terms)
         out[top : top + rows] = _product(stripe, matrix, piece).reshape(-1, *shape[1:])

@@ -1,4 +1,4 @@
-"""Pytest plugin for upstream's tests: keep the graphs they compile, and leave out what follows the compilation.
+"""Pytest plugin for upstream's tests: keep the graphs they compile, leave out what follows the compilation.
 
 The directory is taken from the environment variable GRAPHS. LIMIT=n runs n tests, evenly spread over those
 selected; SLICE=k/n one of n parts of them, each again spread evenly.

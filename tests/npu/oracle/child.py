@@ -81,8 +81,9 @@ def _serve(pipe: Connection, function: Callable[..., Any]) -> None:
             arguments = pipe.recv()
         except (EOFError, OSError):
             return
+        value, problem = None, None
         try:
-            answer = function(*arguments), None
+            value = function(*arguments)
         except (Exception, SystemExit) as error:
-            answer = None, f"{type(error).__name__}: {error}"
-        pipe.send(answer)
+            problem = f"{type(error).__name__}: {error}"
+        pipe.send((value, problem))

@@ -83,7 +83,9 @@ def difference(ours: bytes, theirs: NDArray[Any]) -> str | None:
     if not len(wrong):
         return None
     first = tuple(int(place) for place in wrong[0])
-    return f"{len(wrong)} of {theirs.size} values differ, first at {first}: {values[first]}, not {theirs[first]}"
+    return (
+        f"{len(wrong)} of {theirs.size} values differ, first at {first}: {values[first]}, not {theirs[first]}"
+    )
 
 
 def _fast_scratch(graph: Graph) -> int | None:

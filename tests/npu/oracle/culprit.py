@@ -15,8 +15,8 @@ _COMPARABLE = ("BOOL", "INT8", "INT16", "INT32")
 def first_difference(graph: Graph, reference: Child, vela: Child, seed: int = 0) -> str:
     """A line about the first operator, in the graph's order, at which the NPU leaves the reference.
 
-    Vela fuses operators, so a graph that ends early can be compiled differently: the line says if all the shorter
-    graphs are equal.
+    Vela fuses operators, so a graph that ends early can be compiled differently: the line says if all the
+    shorter graphs are equal.
     """
     tosa = TosaGraph(graph.tosa)
     for index, operator in enumerate(tosa.operators):
