@@ -92,9 +92,9 @@ def test_runner_for_another_board_is_refused_by_the_simulator(
     place = tmp_path / "board"
     spec = _prepared(harness, program, runner, place)
     moved = bytearray((place / spec.elf).read_bytes())
-    table = int.from_bytes(moved[28:32], "little")
+    header = _first_loaded_segment(moved)
     for field in (8, 12):
-        moved[table + field : table + field + 4] = (0x1200_0000).to_bytes(4, "little")
+        moved[header + field : header + field + 4] = (0x1200_0000).to_bytes(4, "little")
     (place / spec.elf).write_bytes(moved)
     attempt = run_attempt(harness.engine(M55), replace(spec, hashes={}), place)
     assert attempt.outcome.kind is OutcomeClass.CONFIG_TARGET
@@ -107,6 +107,12 @@ def test_empty_path_is_red_and_says_what_is_missing(
     attempt = harness.run(program, tmp_path / "nothing", runner=runner)
     assert not attempt.outcome.green
     assert "qemu" in str(attempt.outcome).lower()
+
+
+def _first_loaded_segment(elf: bytes) -> int:
+    table, size, count = (int.from_bytes(elf[at : at + n], "little") for at, n in ((28, 4), (42, 2), (44, 2)))
+    headers = range(table, table + size * count, size)
+    return next(at for at in headers if elf[at : at + 4] == b"\1\0\0\0")  # PT_LOAD
 
 
 def _prepared(harness: Harness, program: Program, runner: RunnerElf, place: Path) -> RunSpec:
