@@ -21,7 +21,7 @@ from harness.standin.npu.stream import Instruction, decode
 from harness.standin.npu.trace import Trace
 from harness.standin.npu.weighted import convolution, depthwise
 
-MOST_COMMANDS = 10_000_000  # a stream that executes more of them is taken for an endless loop
+MOST_REPETITIONS = 1 << 16  # a stream that branches backwards more often is taken for an endless loop
 
 # No effect on results: a model that finishes each operation before the next has nothing to wait for.
 _WITHOUT_EFFECT = ("OP_IRQ", "OP_DMA_WAIT", "OP_KERNEL_WAIT", "OP_PMU_MASK")
@@ -82,10 +82,11 @@ class _Machine:
         self.trace = trace
 
     def run(self) -> RunInfo:
-        offset, operations = 0, 0
+        offset, operations, repetitions, count = 0, 0, 0, 0
         if self.trace is not None:
             self.trace.begin(self.context.config.name)
-        for count in range(1, MOST_COMMANDS + 1):
+        while repetitions < MOST_REPETITIONS:
+            count += 1
             instruction = decode(self.product, self.words, offset)
             command = instruction.command
             if not command.operation:
@@ -95,10 +96,10 @@ class _Machine:
             if command.name == "OP_STOP":
                 return RunInfo(count, operations)
             offset = self._located(instruction)
+            repetitions += offset <= instruction.offset
             operations += command.name not in _WITHOUT_EFFECT
-        raise NpuError(
-            "unimplemented", f"no OP_STOP after {MOST_COMMANDS} commands: endless loop?", offset=offset
-        )
+        message = f"no OP_STOP after {MOST_REPETITIONS} repetitions: endless loop?"
+        raise NpuError("unimplemented", message, "OP_BRANCH", offset, self.context.state.dump())
 
     def _located(self, instruction: Instruction) -> int:
         """Execute one operation; errors learn where they happened. Returns the offset to go on at."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from harness.standin.npu.enums import value_names
 from harness.standin.npu.errors import NpuError, parse_error
@@ -12,8 +12,7 @@ from harness.standin.npu.opcodes import Command, commands_by_key
 KEY = 0xC3FF  # opcode and control bits of word 0
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(NamedTuple):
     """A decoded command: `offset` in words, `par` the upper half of word 0, `data` word 1 or 0."""
 
     command: Command

@@ -199,7 +199,7 @@ def test_chaining() -> None:
     stream.emit("OFM_PRECISION", activation_type="SIGNED", activation_storage="CHAINED", scale_mode="GLOBAL")
     stream.emit("OFM_REGION", 2).emit("OP_ELEMENTWISE", "MAX")
     stream.emit("IFM_PRECISION", activation_type="SIGNED", activation_storage="CHAINED").emit("IFM_REGION", 2)
-    at = stream.feature_map("OFM", A)
+    at = stream.feature_map("OFM", np.zeros_like(A))
     result = stream.emit("OP_ELEMENTWISE", "SUB").result(at, A)
     assert np.array_equal(result, np.clip(np.maximum(A, B).astype(int) - B, -128, 127))
 
