@@ -1,7 +1,8 @@
 """An open stand-in for Arm's Corstone FVPs: their command line, QEMU's `mps3-an547` underneath.
 
 Where Arm's FVP differs: UART0 goes to standard output also without `out_file` (the FVP opens a
-telnet port), SYS_HEAPINFO returns QEMU's values, cycle and PMU counters read 0, and there is no NPU.
+telnet port), SYS_HEAPINFO returns QEMU's values, cycle and PMU counters read 0, and the Ethos-U does its
+work in no simulated time. Corstone-320's Cortex-M85 is a Cortex-M55 with the M85's CPUID.
 
 Runs as a process of its own (see `harness.standin.launchers`); nothing else of the harness imports it.
 

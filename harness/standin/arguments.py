@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from harness.standin.boards import NPU_PRODUCTS
 from harness.standin.errors import StandinError
 from harness.standin.parameters import Parameter, known_parameters, near_names
 from harness.targets import FVP_BOARDS, FVP_SSE300_U55, Board
 
 COMMAND_LINE_LIMIT = 256  # characters of semihosting-cmd_line that reach the program
+NPU_TRACE = "CORSTONE_NPU_TRACE"  # environment variable
 _ADDRESS_LIMIT = 1 << 32
 
 HELP = """\
@@ -21,6 +23,7 @@ usage: {fvp} [-C NAME=VALUE]... -a ELF [options]
   -T, --timelimit SECONDS       stop after SECONDS of host time
       --cpulimit SECONDS        stop after SECONDS of host CPU time of the simulator
       --stat                    print statistics at the end
+      --npu-trace FILE          write every operation of the NPU with checksums to FILE
   -q, --quiet                   no banner
   -l, --list-params             print the parameters and exit
       --version                 print what this is and exit
@@ -29,6 +32,7 @@ usage: {fvp} [-C NAME=VALUE]... -a ELF [options]
 This is corstone-harness's stand-in for {fvp}: QEMU's mps3-an547 under the FVP's command line.
 UART0 goes to standard output unless {uart_out_file} names a file; there is no telnet terminal.
 HARNESS_QEMU names the qemu-system-arm to use; without it the first one on PATH is used.
+{npu_trace_variable} does what --npu-trace does, which Arm's FVP does not know.
 """
 
 
@@ -53,11 +57,19 @@ class Options:
     cpu_limit: float | None = None
     statistics: bool = False
     quiet: bool = False
+    npu_trace: str | None = None
 
     @property
     def board(self) -> Board:
         """The board that the FVP simulates."""
         return FVP_BOARDS[self.fvp]
+
+    @property
+    def npu(self) -> tuple[str, int]:
+        """Product ("u55", "u65" or "u85") and MACs of the NPU."""
+        name = self.board.parameters.num_macs
+        default = known_parameters(self.fvp)[name].default
+        return NPU_PRODUCTS[self.fvp], int(self.values.get(name, default))
 
     @property
     def uart_file(self) -> str | None:
@@ -183,6 +195,10 @@ def _time_limit(options: Options, text: str, known: dict[str, Parameter]) -> Opt
     return replace(options, time_limit=_seconds(text))
 
 
+def _npu_trace(options: Options, text: str, known: dict[str, Parameter]) -> Options:
+    return replace(options, npu_trace=unquoted(text))
+
+
 def _cpu_limit(options: Options, text: str, known: dict[str, Parameter]) -> Options:
     return replace(options, cpu_limit=_seconds(text))
 
@@ -206,4 +222,5 @@ _VALUED: dict[str, Callable[[Options, str, dict[str, Parameter]], Options]] = {
     "-T": _time_limit,
     "--timelimit": _time_limit,
     "--cpulimit": _cpu_limit,
+    "--npu-trace": _npu_trace,
 }

@@ -6,7 +6,7 @@ guest goes on behind the instruction. Guest time stands still meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from harness.standin.access import advance, decode, operand_address
@@ -46,48 +46,74 @@ class Device(Protocol):
         """Whether the interrupt line is raised now."""
         ...
 
-
-def watch_all(gdb: Gdb, devices: Sequence[Device]) -> None:
-    """Have the guest stop before every access to a device."""
-    for device in devices:
-        for base in device.bases:
-            gdb.watch(base, device.size)
+    def flush(self) -> None:
+        """Pass on output that is held back."""
+        ...
 
 
-def serve_access(gdb: Gdb, devices: Sequence[Device]) -> Device:
-    """Do the access at which the guest stopped, and move the guest behind it.
+class AccessServer:
+    """Does the accesses at which the guest stops.
 
-    Returns:
-        The device that was accessed.
-
-    Raises:
-        QemuError: the guest did not stop at an access to a device.
+    `set_interrupt(number, level)` is called when a device's line changes.
     """
-    registers = gdb.core_registers()
-    pc = registers[PC]
-    access = decode(gdb.read_memory(pc, _LONGEST_INSTRUCTION))
-    if access is None:
-        raise QemuError(f"the guest stopped at PC=0x{pc:08x}, which is no load or store the stand-in knows")
-    address, base_after = operand_address(access, registers)
-    for number, register in enumerate(access.registers):
-        at = address + number * access.size
-        device, offset = _device_at(devices, at, access.size, pc)
-        if access.store:
-            device.write(offset, access.size, registers[register] & (1 << 8 * access.size) - 1)
-        else:
-            gdb.write_register(register, access.extended(device.read(offset, access.size)))
-    if access.writeback:
-        gdb.write_register(access.base, base_after)
-    xpsr = gdb.read_register(XPSR)
-    if (after := advance(xpsr)) != xpsr:
-        gdb.write_register(XPSR, after)
-    gdb.write_register(PC, pc + access.length)
-    return device
 
+    def __init__(
+        self, gdb: Gdb, devices: Sequence[Device], set_interrupt: Callable[[int, bool], None]
+    ) -> None:
+        self._gdb = gdb
+        self._devices = devices
+        self._set_interrupt = set_interrupt
+        self._levels: dict[int, bool] = {}  # interrupt lines as QEMU knows them
+        self._pc = 0  # of the last access
+        self._following: dict[int, int] = {}  # PC of an access → PC of the one that came after it last time
 
-def _device_at(devices: Sequence[Device], address: int, size: int, pc: int) -> tuple[Device, int]:
-    for device in devices:
-        for base in device.bases:
-            if base <= address and address + size <= base + device.size:
-                return device, address - base
-    raise QemuError(f"the guest stopped at PC=0x{pc:08x} accessing 0x{address:08x}; no device is there")
+    def watch(self) -> None:
+        """Have the guest stop before every access to a device."""
+        for device in self._devices:
+            for base in device.bases:
+                self._gdb.watch(base, device.size)
+
+    def serve(self) -> None:
+        """Do the access at which the guest stopped, move the guest behind it and let it run.
+
+        Raises:
+            QemuError: the guest did not stop at an access to a device.
+        """
+        guess = self._following.get(self._pc, self._pc)  # saves a round trip where it is right
+        registers, xpsr, code = self._gdb.snapshot(guess, _LONGEST_INSTRUCTION)
+        pc = registers[PC]
+        self._following[self._pc] = pc
+        self._pc = pc
+        access = decode(code if pc == guess else self._gdb.read_memory(pc, _LONGEST_INSTRUCTION))
+        if access is None:
+            raise QemuError(
+                f"the guest stopped at PC=0x{pc:08x}, which is no load or store the stand-in knows"
+            )
+        address, base_after = operand_address(access, registers)
+        changes = {}
+        for number, register in enumerate(access.registers):
+            device, offset = self._device_at(address + number * access.size, access.size, pc)
+            if access.store:
+                device.write(offset, access.size, registers[register] & (1 << 8 * access.size) - 1)
+            else:
+                changes[register] = access.extended(device.read(offset, access.size))
+            self._drive(device)
+        if access.writeback:
+            changes[access.base] = base_after
+        if (after := advance(xpsr)) != xpsr:
+            changes[XPSR] = after
+        changes[PC] = pc + access.length
+        self._gdb.resume(changes)
+
+    def _drive(self, device: Device) -> None:
+        level = device.interrupt()
+        if level != self._levels.get(device.irq, False):
+            self._levels[device.irq] = level
+            self._set_interrupt(device.irq, level)
+
+    def _device_at(self, address: int, size: int, pc: int) -> tuple[Device, int]:
+        for device in self._devices:
+            for base in device.bases:
+                if base <= address and address + size <= base + device.size:
+                    return device, address - base
+        raise QemuError(f"the guest stopped at PC=0x{pc:08x} accessing 0x{address:08x}; no device is there")

@@ -31,3 +31,7 @@ class LockupError(StandinError):
 
 class TimeLimitError(Exception):
     """The simulation's time limit passed."""
+
+
+class JobTimeLimitError(TimeLimitError):
+    """It passed while the guest stood still for a job of a device."""

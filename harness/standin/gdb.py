@@ -10,6 +10,7 @@ import re
 import select
 import socket
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.standin.errors import ConnectionLostError, QemuError, TimeLimitError
@@ -140,9 +141,18 @@ class Gdb:
             reply = self.receive()
         return output.decode(errors="replace").strip()
 
-    def resume(self) -> None:
-        """Let the guest run; the next packet is a stop reply, a File-I/O request or its exit."""
-        self.send(b"c")
+    def resume(self, changes: Mapping[int, int] | None = None) -> None:
+        """Set registers (number → value) and let the guest run.
+
+        The next packet is a stop reply, a File-I/O request or its exit.
+        """
+        changes = changes or {}
+        if changes:
+            self._describe()
+        writes = [_register_write(number, value) for number, value in changes.items()]
+        self._send_raw(b"".join(map(frame, [*writes, b"c"])))
+        for write in writes:
+            _check(write, self.receive())
 
     def answer(self, result: int, number: int = 0) -> None:
         """Answer a File-I/O request with its result and errno, and let the guest go on.
@@ -213,22 +223,26 @@ class Gdb:
 
     def core_registers(self) -> tuple[int, ...]:
         """r0 … r15."""
-        data = bytes.fromhex(self.request(b"g").decode())
-        return tuple(int.from_bytes(data[4 * n : 4 * n + 4], "little") for n in range(_CORE_REGISTERS))
+        return _core_registers(self.request(b"g"))
 
     def read_register(self, number: int) -> int:
         """One 32-bit register."""
         self._describe()
-        reply = self.request(b"p%x" % number)
-        try:
-            return int.from_bytes(bytes.fromhex(reply.decode()), "little")
-        except ValueError:
-            raise QemuError(f"QEMU's gdb stub refused to read register {number}: {reply!r}") from None
+        return _register(number, self.request(b"p%x" % number))
+
+    def snapshot(self, address: int, size: int) -> tuple[tuple[int, ...], int, bytes]:
+        """r0 … r15, xPSR and `size` bytes at `address` (none where no memory is), in one round trip."""
+        self._describe()
+        self._send_raw(b"".join(map(frame, (b"g", b"p%x" % XPSR, b"m%x,%x" % (address, size)))))
+        registers = _core_registers(self.receive())
+        xpsr = _register(XPSR, self.receive())
+        code = self.receive()
+        return registers, xpsr, bytes.fromhex(code.decode()) if len(code) == 2 * size else b""
 
     def write_register(self, number: int, value: int) -> None:
         """Set one 32-bit register."""
         self._describe()
-        self._ok(b"P%x=%b" % (number, value.to_bytes(4, "little").hex().encode()))
+        self._ok(_register_write(number, value))
 
     def watch(self, address: int, size: int) -> None:
         """Stop before every access to `size` bytes from `address` on; there may be nothing there."""
@@ -254,9 +268,28 @@ class Gdb:
             self._described = True
 
     def _ok(self, payload: bytes) -> None:
-        reply = self.request(payload)
-        if reply != b"OK":
-            raise QemuError(f"QEMU's gdb stub answered {payload[:40]!r} with {reply!r}")
+        _check(payload, self.request(payload))
+
+
+def _check(payload: bytes, reply: bytes) -> None:
+    if reply != b"OK":
+        raise QemuError(f"QEMU's gdb stub answered {payload[:40]!r} with {reply!r}")
+
+
+def _register_write(number: int, value: int) -> bytes:
+    return b"P%x=%b" % (number, value.to_bytes(4, "little").hex().encode())
+
+
+def _register(number: int, reply: bytes) -> int:
+    try:
+        return int.from_bytes(bytes.fromhex(reply.decode()), "little")
+    except ValueError:
+        raise QemuError(f"QEMU's gdb stub refused to read register {number}: {reply!r}") from None
+
+
+def _core_registers(reply: bytes) -> tuple[int, ...]:
+    data = bytes.fromhex(reply.decode())
+    return tuple(int.from_bytes(data[4 * n : 4 * n + 4], "little") for n in range(_CORE_REGISTERS))
 
 
 def _batches(chunks: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:

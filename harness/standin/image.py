@@ -6,16 +6,14 @@ import struct
 from dataclasses import dataclass
 
 from harness.standin.arguments import DataFile
+from harness.standin.boards import BOARD_MODELS
 from harness.standin.errors import StandinError
-from harness.targets import BOARDS, CORSTONE_300, Board, Region
+from harness.targets import BOARDS, Board, Region
 
 _EM_ARM, _PT_LOAD = 40, 1
 _HEADER = struct.Struct("<16sHHIIIIIHHHHHH")  # Elf32_Ehdr
 _SEGMENT = struct.Struct("<IIIIIIII")  # Elf32_Phdr
 _RESET_VECTORS = 8  # bytes: initial stack pointer and reset handler
-
-# Raw data may also go where linker scripts do not: all of the DDR windows.
-_DATA_REGIONS = {CORSTONE_300.name: (Region("DDR windows", 0x6000_0000, 0x8000_0000),)}
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,8 @@ def check_application(path: str, board: Board) -> None:
         for address, size in ((segment.virtual, segment.size), (segment.physical, segment.file_size)):
             if not _fits(board.regions, address, size):
                 raise StandinError(_misfit(path, segment, address, size, segments, board))
-    vectors = [region for region in board.regions if region.name.startswith("ITCM")]
+            _check_present(f"'{path}' segment {segment.index}", board, address, size)
+    vectors = [region for region in board.regions if region.name in BOARD_MODELS[board.name].vectors]
     if not any(
         segment.physical == region.origin and segment.file_size >= _RESET_VECTORS
         for segment in segments
@@ -97,12 +96,23 @@ def check_data(data: DataFile, board: Board) -> None:
             size = file.seek(0, 2)
     except OSError as error:
         raise StandinError(f"cannot read the data file '{data.path}': {error.strerror}") from None
-    regions = board.regions + _DATA_REGIONS.get(board.name, ())
+    regions = board.regions + BOARD_MODELS[board.name].data
     if not _fits(regions, data.address, size):
         raise StandinError(
             f"--data '{data.path}': {_range(data.address, size)} is outside {board.name}'s memory; "
             f"nearest: {_nearest(regions, data.address)}"
         )
+    _check_present(f"--data '{data.path}'", board, data.address, size)
+
+
+def _check_present(what: str, board: Board, address: int, size: int) -> None:
+    model = BOARD_MODELS[board.name]
+    for region in board.regions:
+        if size and region.name in model.absent and region.holds(address, size):
+            raise StandinError(
+                f"{what}: {_range(address, size)} is in {board.name}'s {region.name}, which the stand-in "
+                f"lacks (QEMU's {model.machine} has no memory there); use SRAM or DDR"
+            )
 
 
 def _fits(regions: tuple[Region, ...], address: int, size: int) -> bool:

@@ -9,13 +9,20 @@ import time
 from collections.abc import Sequence
 
 from harness.standin.arguments import Options
+from harness.standin.boards import BOARD_MODELS
 from harness.standin.confined import Confinement
 from harness.standin.console import EOT, Console
-from harness.standin.devices import Device, serve_access, watch_all
-from harness.standin.errors import ConnectionLostError, LockupError, QemuError, TimeLimitError
+from harness.standin.devices import AccessServer, Device
+from harness.standin.errors import (
+    ConnectionLostError,
+    JobTimeLimitError,
+    LockupError,
+    QemuError,
+    TimeLimitError,
+)
 from harness.standin.fileio import FileService
 from harness.standin.gdb import PC, Gdb, Stop, parse_stop
-from harness.standin.qemu import Qemu
+from harness.standin.qemu import CPU, Qemu
 
 STOPPED_BY_LIMIT = "Info: Simulation is stopping. Reason: CPU time has been exceeded."
 _START_WAIT = 60.0  # seconds until QEMU must have come up
@@ -31,26 +38,22 @@ class _EotError(Exception):
 
 
 class Machine:
-    """Serves one started QEMU: console, semihosting files, devices and limits."""
+    """Serves one started QEMU: console, semihosting files, devices and limits.
 
-    def __init__(
-        self,
-        options: Options,
-        qemu: Qemu,
-        console: Console,
-        files: Confinement,
-        devices: Sequence[Device] = (),
-    ) -> None:
+    `gdb` is its gdb connection. The devices may use it while they do an access.
+    """
+
+    def __init__(self, options: Options, qemu: Qemu, console: Console, files: Confinement) -> None:
         self._options = options
         self._qemu = qemu
         self._console = console
-        self._devices = devices
-        self._levels: dict[int, bool] = {}  # interrupt lines as QEMU knows them
-        self._gdb = Gdb(qemu.gdb)
+        self._devices: Sequence[Device] = ()
+        self.gdb = self._gdb = Gdb(qemu.gdb)
+        self._accesses = AccessServer(self._gdb, (), qemu.set_interrupt)
         self._errors = b""
         self._exited = False
         self._serving = False  # the guest stands still in a File-I/O request
-        self._streams = {qemu.uart: self._uart, qemu.errors: self._error}
+        self._streams = {qemu.uart: self.uart, qemu.errors: self._error}
         self._poll = select.poll()
         self._poll.register(self._gdb.fileno(), select.POLLIN)
         for descriptor in self._streams:
@@ -73,6 +76,26 @@ class Machine:
         except TimeLimitError:
             raise QemuError(f"QEMU did not come up within {_START_WAIT:.0f} s") from None
 
+    def attach(self, *devices: Device) -> None:
+        """Give the machine devices; before `run`."""
+        self._devices = devices
+        self._accesses = AccessServer(self._gdb, devices, self._qemu.set_interrupt)
+
+    def seconds_left(self) -> float:
+        """Until the nearer of the two limits; infinity without any."""
+        left = self._gdb.deadline - time.monotonic()
+        if self._options.cpu_limit is not None:
+            used = self._qemu.cpu_seconds() + time.process_time()
+            left = min(left, self._options.cpu_limit - used)
+        return left
+
+    def uart(self, data: bytes) -> None:
+        """Output of UART0."""
+        before, eot, _ = data.partition(EOT) if self._options.shutdown_on_eot else (data, b"", b"")
+        self._console.uart(before)
+        if eot:
+            raise _EotError
+
     def run(self) -> int:
         """Run to the end and return the exit status.
 
@@ -83,6 +106,8 @@ class Machine:
         try:
             try:
                 return self._run()
+            except JobTimeLimitError:
+                self._say_stopped("in a job of the NPU")
             except TimeLimitError:
                 self._stopped_by_limit()
         except _EotError:
@@ -93,7 +118,8 @@ class Machine:
         limit = self._options.time_limit
         self._gdb.deadline = float("inf") if limit is None else time.monotonic() + limit
         try:
-            watch_all(self._gdb, self._devices)
+            self._set_vectors()
+            self._accesses.watch()
             self._gdb.resume()
             while not self._exited:
                 self._turn()
@@ -101,14 +127,22 @@ class Machine:
             return self._ended()
         return self._ended()
 
+    def _set_vectors(self) -> None:
+        """Have the CPU start from the board's vector table."""
+        base = BOARD_MODELS[self._options.board.name].vector_base
+        if base is not None:
+            answer = self._gdb.monitor(f"qom-set {CPU}/cpu init-svtor 0x{base:x}")
+            answer += self._gdb.monitor("system_reset")  # done before QEMU answers anything else
+            if answer:
+                raise QemuError(f"QEMU did not take the vector table at 0x{base:x}: {answer}")
+
     def _turn(self) -> None:
         """Wait for the next event and serve it."""
-        left = self._gdb.deadline - time.monotonic()
-        if self._options.cpu_limit is not None:
-            used = self._qemu.cpu_seconds()
-            left = 0 if used >= self._options.cpu_limit else min(left, _CPU_CHECK)
+        left = self.seconds_left()
         if left <= 0:
             raise TimeLimitError
+        if self._options.cpu_limit is not None:
+            left = min(left, _CPU_CHECK)
         events = self._poll.poll(None if left == float("inf") else left * 1000 + 1)
         for descriptor, _ in events:
             if descriptor in self._streams:
@@ -122,6 +156,7 @@ class Machine:
         """Answer what QEMU sent while the guest ran; what UART0 printed before comes first."""
         self._drain(self._qemu.uart)
         if packet.startswith(b"F"):
+            self._flush()
             self._serving = True
             self._gdb.answer(*self._files.serve(packet))
             self._serving = False
@@ -135,12 +170,7 @@ class Machine:
         if stop.watch is None:
             pc = self._gdb.core_registers()[PC]
             raise QemuError(f"the guest stopped at PC=0x{pc:08x} (signal {stop.signal}) for no known reason")
-        device = serve_access(self._gdb, self._devices)
-        level = device.interrupt()
-        if level != self._levels.get(device.irq, False):
-            self._levels[device.irq] = level
-            self._qemu.set_interrupt(device.irq, level)
-        self._gdb.resume()
+        self._accesses.serve()
 
     # Streams
 
@@ -158,11 +188,9 @@ class Machine:
                 self._streams[descriptor](data)
         return False
 
-    def _uart(self, data: bytes) -> None:
-        before, eot, _ = data.partition(EOT) if self._options.shutdown_on_eot else (data, b"", b"")
-        self._console.uart(before)
-        if eot:
-            raise _EotError
+    def _flush(self) -> None:
+        for device in self._devices:
+            device.flush()
 
     def _error(self, data: bytes) -> None:
         self._errors = (self._errors + data)[-_ERROR_TAIL:]
@@ -187,6 +215,7 @@ class Machine:
 
     def _ended(self) -> int:
         """Collect QEMU's last words and judge its end."""
+        self._flush()
         deadline = time.monotonic() + _END_WAIT
         while self._streams and (left := deadline - time.monotonic()) > 0:
             for descriptor, _ in self._poll.poll(left * 1000 + 1):
@@ -216,6 +245,10 @@ class Machine:
             self._drain(self._qemu.uart)
         except (QemuError, TimeLimitError):
             place = "at an unknown place (QEMU does not answer)"
+        self._say_stopped(place)
+
+    def _say_stopped(self, place: str) -> None:
+        self._flush()
         self._console.line(STOPPED_BY_LIMIT)
         self._console.line(f"Info: stand-in: the program was {place} when it was stopped.")
 

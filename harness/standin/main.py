@@ -7,15 +7,21 @@ import signal
 import sys
 import time
 from types import FrameType
+from typing import TYPE_CHECKING, TextIO
 
-from harness.standin.arguments import HELP, Options, parse
+from harness.standin.arguments import HELP, NPU_TRACE, Options, parse
+from harness.standin.boards import BOARD_MODELS, npu_memory, views
 from harness.standin.confined import Confinement
 from harness.standin.console import Console
 from harness.standin.errors import STATUS_QEMU, StandinError
 from harness.standin.image import check_application, check_data
 from harness.standin.parameters import known_parameters
-from harness.standin.qemu import MACHINES, is_tested, parse_version, start
+from harness.standin.qemu import Qemu, is_tested, parse_version, start
 from harness.targets import FVP_BOARDS, FVP_SSE300_U55
+
+if TYPE_CHECKING:
+    from harness.standin.devices import Device
+    from harness.standin.machine import Machine
 
 NAME_OPTION = "--fvp-name"  # first argument, set by the launchers: the FVP to stand in for
 
@@ -75,7 +81,8 @@ def _inform(options: Options) -> int:
 
         print(version_text(options.fvp))
     elif options.action == "help":
-        print(HELP.format(fvp=options.fvp, uart_out_file=options.board.parameters.uart_out_file))
+        uart = options.board.parameters.uart_out_file
+        print(HELP.format(fvp=options.fvp, uart_out_file=uart, npu_trace_variable=NPU_TRACE))
     else:
         for parameter in known_parameters(options.fvp).values():
             print(f"{parameter.name}={parameter.default}  # ({parameter.kind}) {parameter.help}")
@@ -83,11 +90,6 @@ def _inform(options: Options) -> int:
 
 
 def _simulate(options: Options) -> int:
-    if options.board.name not in MACHINES:
-        raise StandinError(
-            f"{options.board.name} ({options.fvp}) arrives in a later version of the stand-in; "
-            "use Arm's FVP for it"
-        )
     check_application(options.application, options.board)
     for data in options.data:
         check_data(data, options.board)
@@ -105,6 +107,7 @@ def _simulate(options: Options) -> int:
         from harness.standin.machine import Machine  # while QEMU starts
 
         machine = Machine(options, qemu, console, files)
+        machine.attach(*board_devices(options, qemu, machine, console))
         announce(options, console, machine.version())
         status = machine.run()
         if options.statistics:
@@ -117,12 +120,47 @@ def _simulate(options: Options) -> int:
         qemu.kill()
 
 
+def board_devices(options: Options, qemu: Qemu, machine: Machine, console: Console) -> list[Device]:
+    """The devices of the board that QEMU's machine lacks."""
+    from harness.standin.ethosu.jobs import Model
+    from harness.standin.ethosu.registers import EthosU
+    from harness.standin.uart import Uart
+
+    board, lacks = options.board, BOARD_MODELS[options.board.name]
+    record = _trace_file(options.npu_trace or os.environ.get(NPU_TRACE))
+    model = Model(
+        options.npu, machine.gdb, qemu.ddr, npu_memory(board), record, console.line, machine.seconds_left
+    )
+    npu = EthosU(
+        *options.npu,
+        bases=views(board.npu_base),
+        size=lacks.npu_size,
+        irq=board.npu_irq,
+        execute=model.execute,
+        say=console.line,
+        touched=model.prepare,
+    )
+    devices: list[Device] = [npu]
+    if lacks.uart_emulated:
+        devices.append(Uart(views(board.uart0), machine.uart))
+    return devices
+
+
+def _trace_file(path: str | None) -> TextIO | None:
+    if not path:
+        return None
+    try:
+        return open(path, "w", encoding="utf-8")  # noqa: PTH123 - open to the end; pathlib is slow
+    except OSError as error:
+        raise StandinError(f"NPU trace '{path}': {error.strerror}") from None
+
+
 def announce(options: Options, console: Console, version: str) -> None:
     """One line that says what this is, and a warning about an untried QEMU."""
     number = parse_version(version)
     text = ".".join(map(str, number)) or version
     if not options.quiet:
-        machine = MACHINES[options.board.name]
+        machine = BOARD_MODELS[options.board.name].machine
         console.line(f"corstone-harness stand-in for {options.fvp} (QEMU {text}, {machine}); not Arm's FVP")
     if not is_tested(number):
         console.line(f"Warning: stand-in: QEMU {text} is untried; 7.2 and 10 are known to work")

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.standin.boards import NPU_PRODUCTS
 from harness.standin.errors import StandinError
-from harness.targets import CORSTONE_300, FVP_BOARDS, FVP_SSE300_U55, FVP_SSE300_U65, Board
+from harness.standin.npu.config import MACS
+from harness.targets import FVP_BOARDS, Board
 
 _NO_EFFECT = " (accepted, no effect on the stand-in)"
 _TRUE, _FALSE = ("1", "true"), ("0", "false")
 
-_MACS = {FVP_SSE300_U55: (32, 64, 128, 256), FVP_SSE300_U65: (256, 512)}
-_MACS_U85 = (128, 256, 512, 1024, 2048)
+_DEFAULT_MACS = 128
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,11 @@ def near_names(name: str, known: dict[str, Parameter]) -> list[str]:
 
 
 def _npu(fvp: str, board: Board) -> list[Parameter]:
-    macs = _MACS.get(fvp, _MACS_U85)
-    default = str(128 if 128 in macs and board is CORSTONE_300 else macs[0])
+    macs = MACS[NPU_PRODUCTS[fvp]]
+    default = str(_DEFAULT_MACS if _DEFAULT_MACS in macs else macs[0])
     names = board.parameters
     return [
-        Parameter(names.num_macs, "int", default, "MACs per cycle of the Ethos-U" + _NO_EFFECT, macs),
+        Parameter(names.num_macs, "int", default, "MACs per cycle of the Ethos-U", macs),
         Parameter(names.npu_extra_args, "string", "", "options of the Ethos-U model" + _NO_EFFECT),
     ]
 

@@ -10,13 +10,14 @@ import socket
 from dataclasses import dataclass
 
 from harness.standin.arguments import Options
+from harness.standin.boards import BOARD_MODELS
+from harness.standin.ddr import SharedDdr
 from harness.standin.errors import QemuError
 
 PROGRAM = "qemu-system-arm"
 OVERRIDE = "HARNESS_QEMU"  # environment variable: path of the qemu-system-arm to use
-MACHINES = {"corstone-300": "mps3-an547"}
 _TESTED = ((7, 2), (10,))  # versions that the probe (tests/standin/test_probe.py) was written for
-_FIRST_EXPANSION_IRQ = 32  # interrupts below are the subsystem's own
+CPU = "/machine/iotkit/cluster0/armv7m0"  # with its interrupt controller, in QEMU's object tree
 _PR_SET_PDEATHSIG = 1
 _EXEC_FAILED = 127
 _ANSWER_WAIT = 10.0  # seconds until a qtest command counts as refused
@@ -48,17 +49,25 @@ def is_tested(version: tuple[int, ...]) -> bool:
     return any(version[: len(tested)] == tested for tested in _TESTED)
 
 
-def command_line(qemu: str, options: Options, gdb: int, qtest: int | None = None) -> list[str]:
+def command_line(
+    qemu: str, options: Options, gdb: int, qtest: int | None = None, ddr: SharedDdr | None = None
+) -> list[str]:
     """QEMU's command line: stopped at reset, gdb and qtest on these descriptors, UART0 on standard output.
 
     With semihosting every call goes to the gdb connection. QEMU 7.2 and 10 agree on all of this;
     they need the client to be attached before the first call, which `-S` ensures.
     """
-    words = [qemu, "-M", MACHINES[options.board.name], "-nodefaults", "-display", "none", "-S"]
+    model = BOARD_MODELS[options.board.name]
+    machine = model.machine + (ddr.machine_option if ddr else "")
+    words = [qemu, "-M", machine, "-nodefaults", "-display", "none", "-S"]
+    words += ddr.qemu_words() if ddr else []
+    for setting in model.globals:
+        words += ["-global", setting]
     words += ["-chardev", f"socket,id=gdb,fd={gdb}", "-gdb", "chardev:gdb"]
     words += ["-chardev", "stdio,id=uart0,signal=off", "-serial", "chardev:uart0"]
     if qtest is not None:  # beside TCG, it only serves to raise interrupts
-        words += ["-chardev", f"socket,id=qtest,fd={qtest}", "-qtest", "chardev:qtest", "-accel", "tcg"]
+        words += ["-chardev", f"socket,id=qtest,fd={qtest}", "-qtest", "chardev:qtest"]
+        words += ["-qtest-log", "none", "-accel", "tcg"]
     if options.semihosting:
         words += ["-semihosting-config", f"enable=on,target=gdb,arg={_escaped(options.command_line)}"]
     for data in options.data:
@@ -72,13 +81,14 @@ def _escaped(text: str) -> str:
 
 @dataclass
 class Qemu:
-    """A running QEMU: its gdb and qtest connections, the pipes of UART0 (`uart`) and messages (`errors`)."""
+    """A running QEMU: gdb and qtest connections, the pipes of UART0 (`uart`) and messages (`errors`), DDR."""
 
     pid: int
     gdb: socket.socket
-    qtest: socket.socket | None
+    qtest: socket.socket
     uart: int
     errors: int
+    ddr: SharedDdr
     status: int | None = None
 
     def wait(self) -> int:
@@ -101,14 +111,12 @@ class Qemu:
         """Drive line `number` of the CPU's interrupt controller, from outside the machine.
 
         Raises:
-            QemuError: QEMU was started without interrupts or refuses.
+            QemuError: QEMU refuses.
         """
-        command = f"set_irq_in /machine/iotkit EXP_IRQ {number - _FIRST_EXPANSION_IRQ} {int(level)}\n"
         answer = b""
         try:
-            if self.qtest is not None:
-                self.qtest.sendall(command.encode())
-                answer = self.qtest.recv(64)
+            self.qtest.sendall(f"set_irq_in {CPU} unnamed-gpio-in {number} {int(level)}\n".encode())
+            answer = self.qtest.recv(64)
         except OSError:
             pass  # no answer is the error
         if answer != b"OK\n":
@@ -125,37 +133,34 @@ class Qemu:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def start(options: Options, interrupts: bool = False) -> Qemu:
+def start(options: Options) -> Qemu:
     """Start QEMU for `options`, stopped before the first instruction.
-
-    `interrupts` enables `set_interrupt`.
 
     Raises:
         QemuError: it is not installed.
+        OSError: no memory for the board's DDR.
     """
     qemu = find_qemu()
     gdb, gdb_end = socket.socketpair()
-    qtest, qtest_end = socket.socketpair() if interrupts else (None, None)
+    qtest, qtest_end = socket.socketpair()
+    ddr = SharedDdr()
     uart, uart_end = os.pipe()
     errors, errors_end = os.pipe()
-    if qtest is not None:
-        qtest.settimeout(_ANSWER_WAIT)
-    words = command_line(qemu, options, gdb_end.fileno(), None if qtest_end is None else qtest_end.fileno())
+    qtest.settimeout(_ANSWER_WAIT)
+    words = command_line(qemu, options, gdb_end.fileno(), qtest_end.fileno(), ddr)
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _become(words, parent, uart_end, errors_end, (gdb_end, qtest_end))
-    for end in (gdb_end, qtest_end):
-        if end is not None:
-            end.close()
+        kept = (gdb_end.fileno(), qtest_end.fileno(), ddr.descriptor)
+        _become(words, parent, uart_end, errors_end, kept)
+    gdb_end.close()
+    qtest_end.close()
     os.close(uart_end)
     os.close(errors_end)
-    return Qemu(pid, gdb, qtest, uart, errors)
+    return Qemu(pid, gdb, qtest, uart, errors, ddr)
 
 
-def _become(
-    words: list[str], parent: int, uart: int, errors: int, kept: tuple[socket.socket | None, ...]
-) -> None:
+def _become(words: list[str], parent: int, uart: int, errors: int, kept: tuple[int, ...]) -> None:
     """In the child: turn into QEMU, in a session of its own, killed when the parent dies."""
     try:
         os.setsid()
@@ -164,11 +169,11 @@ def _become(
         null = os.open(os.devnull, os.O_RDONLY)
         for source, target in ((null, 0), (uart, 1), (errors, 2)):
             os.dup2(source, target)
-        for connection in kept:
-            if connection is not None:
-                connection.set_inheritable(True)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_DFL)
+        for descriptor in kept:
+            os.set_inheritable(descriptor, True)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        # QEMU would end on these as if the program had exited with status 0; its parent ends it otherwise.
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
         os.execv(words[0], words)
     except BaseException as error:  # whatever happened, never return into the parent's code
         os.write(2, f"cannot execute {words[0]}: {error}".encode())

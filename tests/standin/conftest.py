@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
 from harness.standin.launchers import launcher_directory
-from harness.targets import FVP_SSE300_U55
+from harness.targets import CORSTONE_300, CORSTONE_320, FVP_SSE300_U55, Board
 
 FIRMWARE = Path(__file__).parent / "firmware"
 CFLAGS = ["-mcpu=cortex-m55", "-mthumb", "-O1", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib"]
 LIMIT = 60  # seconds for one run, far beyond what a loaded machine needs
 SEMIHOSTING = ("-C", "cpu0.semihosting-enable=1")
+SEMIHOSTING_320 = ("-C", "mps4_board.subsystem.cpu0.semihosting-enable=1")
+_BUILDS = {CORSTONE_300.name: ("board.ld", ()), CORSTONE_320.name: ("board_320.ld", ("-DCORSTONE_320",))}
 
-Firmware = Callable[[str], Path]
+
+class Firmware(Protocol):
+    """Path of the ELF of a program in firmware/, compiled on first use."""
+
+    def __call__(self, name: str, board: Board = CORSTONE_300) -> Path: ...
 
 
 class RunStandin(Protocol):
@@ -34,11 +39,12 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     """Path of the ELF of a program in firmware/, compiled on first use."""
     directory = tmp_path_factory.mktemp("firmware")
 
-    def build(name: str) -> Path:
-        elf = directory / f"{name}.elf"
+    def build(name: str, board: Board = CORSTONE_300) -> Path:
+        elf = directory / f"{name}-{board.name}.elf"
         if not elf.exists():
-            source, script = FIRMWARE / f"{name}.c", FIRMWARE / "board.ld"
-            subprocess.run(["arm-none-eabi-gcc", *CFLAGS, "-T", script, source, "-o", elf], check=True)
+            script, defines = _BUILDS[board.name]
+            files = (FIRMWARE / f"{name}.c", "-T", FIRMWARE / script, "-o", elf)
+            subprocess.run(["arm-none-eabi-gcc", *CFLAGS, *defines, *files], check=True)
         return elf
 
     return build

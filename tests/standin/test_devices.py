@@ -40,12 +40,17 @@ class Scratch:
     def interrupt(self) -> bool:
         return self.memory[0x40] != 0
 
+    def flush(self) -> None:
+        pass
+
 
 def run_with(device: Scratch, elf: Path, directory: Path) -> int:
     options = parse([*SEMIHOSTING, "--timelimit", "60", "-a", str(elf)])
-    qemu = start(options, interrupts=True)
+    qemu = start(options)
     try:
-        return Machine(options, qemu, Console(), Confinement(str(directory)), [device]).run()
+        machine = Machine(options, qemu, Console(), Confinement(str(directory)))
+        machine.attach(device)
+        return machine.run()
     finally:
         qemu.kill()
 

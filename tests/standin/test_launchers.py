@@ -14,7 +14,7 @@ import pytest
 import harness
 from harness.standin import identity, launchers
 from harness.standin.launchers import launcher_directory
-from harness.targets import FVP_BOARDS, FVP_SSE300_U55, FVP_SSE320
+from harness.targets import CORSTONE_300, CORSTONE_320, FVP_BOARDS, FVP_SSE300_U55, FVP_SSE320
 
 from .conftest import LIMIT, Firmware
 
@@ -99,9 +99,12 @@ def test_help_and_parameters(launcher: Path) -> None:
     assert "cpu0.semihosting-cmd_line=" in text
 
 
-def test_corstone_320_arrives_later(firmware: Firmware) -> None:
-    command: list[str | Path] = [launcher_directory() / FVP_SSE320, "-a", firmware("hello")]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
-    assert run.returncode == 2
-    assert "corstone-320" in run.stderr
-    assert "arrives in a later version" in run.stderr
+def test_wrong_board_is_refused(firmware: Firmware) -> None:
+    for fvp, board, other in (
+        (FVP_SSE320, CORSTONE_300, "has no vector table: corstone-320 boots from 0x11000000"),
+        (FVP_SSE300_U55, CORSTONE_320, "has no vector table: corstone-300 boots from 0x10000000"),
+    ):
+        command: list[str | Path] = [launcher_directory() / fvp, "-a", firmware("silent", board)]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+        assert run.returncode == 2
+        assert other in run.stderr or "is outside" in run.stderr

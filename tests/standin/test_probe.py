@@ -16,13 +16,15 @@ from collections.abc import Iterator
 import pytest
 
 from harness.standin.arguments import Options, parse
+from harness.standin.boards import DDR
+from harness.standin.ddr import SharedDdr
 from harness.standin.gdb import PC, XPSR, Gdb, GuestMemoryError, Stop, parse_stop
-from harness.standin.qemu import command_line, find_qemu, parse_version
+from harness.standin.qemu import CPU, command_line, find_qemu, parse_version
+from harness.targets import CORSTONE_320, FVP_SSE320
 
 from .conftest import LIMIT, SEMIHOSTING, Firmware
 
 ABSENT = 0x5000_4000
-NPU_IRQ_INPUT = 56 - 32  # of the SSE-300's expansion interrupts
 
 
 class Probe:
@@ -31,21 +33,14 @@ class Probe:
     def __init__(self, options: Options) -> None:
         ours, theirs = socket.socketpair()
         self.qtest, qtest = socket.socketpair()
-        words = command_line(find_qemu(), options, theirs.fileno())
-        words += [
-            "-chardev",
-            f"socket,id=qtest,fd={qtest.fileno()}",
-            "-qtest",
-            "chardev:qtest",
-            "-accel",
-            "tcg",
-        ]
+        self.ddr = SharedDdr()
+        words = command_line(find_qemu(), options, theirs.fileno(), qtest.fileno(), self.ddr)
         self.process = subprocess.Popen(
             words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=[theirs.fileno(), qtest.fileno()],
+            pass_fds=[theirs.fileno(), qtest.fileno(), self.ddr.descriptor],
         )
         theirs.close()
         qtest.close()
@@ -176,10 +171,47 @@ def test_access_watchpoint_stops_before_the_access_where_nothing_is(absent: Prob
         gdb.write_register(PC, pc + 2)
     assert offsets == [(False, 8), (True, 12)]
     gdb.resume()
-    absent.qtest.sendall(b"set_irq_in /machine/iotkit EXP_IRQ %d 1\n" % NPU_IRQ_INPUT)
-    assert absent.qtest.recv(3) == b"OK\n"
+    absent.qtest.sendall(f"set_irq_in {CPU} unnamed-gpio-in 56 1\n".encode())
+    assert absent.qtest.recv(64) == b"OK\n"
     assert gdb.receive().startswith(b"W01")
     assert absent.finish() == (b"987", 1)
+
+
+def test_ddr_is_shared_both_ways(hello: Probe) -> None:
+    ddr = hello.ddr.mapping()
+    data = os.urandom(10_000)
+    hello.gdb.write_memory(0x7000_0001, data)
+    at = 0x7000_0001 - DDR.origin
+    assert ddr[at : at + len(data)] == data
+    ddr[at + 5 : at + 9] = b"host"
+    assert hello.gdb.read_memory(0x7000_0006, 4) == b"host"
+    ddr[-1] = 7
+    assert hello.gdb.read_memory(0xDFFF_FFFF, 1) == b"\x07"
+
+
+def test_several_registers_and_resume_in_one_go(absent: Probe) -> None:
+    gdb = absent.gdb
+    registers, xpsr, code = gdb.snapshot(0x1000_0000, 4)
+    assert (registers, xpsr) == (gdb.core_registers(), gdb.read_register(XPSR))
+    assert code == gdb.read_memory(0x1000_0000, 4)
+    assert gdb.snapshot(0xF000_0000, 4)[2] == b""
+    gdb.write_memory(0x2000_0000, b"\xfe\xe7")  # b .
+    gdb.resume({3: 33, 4: 44, PC: 0x2000_0000})
+    assert gdb.interrupt() == Stop(2, None)
+    assert gdb.core_registers()[3:5] == (33, 44)
+
+
+def test_another_vector_table_and_cpuid(start: list[Probe], firmware: Firmware) -> None:
+    start.append(Probe(parse(["-a", str(firmware("hello", CORSTONE_320))], FVP_SSE320)))
+    gdb = start[0].gdb
+    assert gdb.monitor(f"qom-set {CPU}/cpu init-svtor 0x11000000") == ""
+    assert gdb.monitor("system_reset") == ""
+    stack, reset = (int.from_bytes(gdb.read_memory(0x1100_0000 + at, 4), "little") for at in (0, 4))
+    registers = gdb.core_registers()
+    assert (registers[13], registers[PC]) == (stack, reset & ~1)
+    assert int(gdb.monitor(f"qom-get {CPU}/cpu midr"), 0) == 0x411F_D230
+    start[0].qtest.sendall(f"set_irq_in {CPU} unnamed-gpio-in 16 1\n".encode())
+    assert start[0].qtest.recv(64) == b"OK\n"
 
 
 def test_lockup_ends_qemu_with_a_register_dump(start: list[Probe], firmware: Firmware) -> None:

@@ -70,10 +70,12 @@ def test_killed_group_takes_qemu_along(launcher: Path, firmware: Firmware) -> No
         wait_until_gone(qemu)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGSEGV])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
 def test_killed_qemu_is_an_error(number: signal.Signals, launcher: Path, firmware: Firmware) -> None:
-    """Also by a signal that QEMU handles and then exits with status 0."""
+    """Signals that QEMU handles, after which it exits with status 0, do not reach it."""
     with hanging(launcher, firmware("hang")) as (process, qemu):
+        for handled in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(qemu, handled)
         os.kill(qemu, number)
         assert process.stdout is not None
         output = process.stdout.read()

@@ -2,7 +2,16 @@
 #pragma once
 #include <stdint.h>
 
-#define UART0 ((volatile uint32_t*)0x59303000)  // secure alias; DATA, STATE, CTRL, INT, BAUDDIV
+// Secure views. UART0: DATA, STATE, CTRL, INT, BAUDDIV.
+#ifdef CORSTONE_320
+#define UART0 ((volatile uint32_t*)0x58203000)
+#define NPU 0x50004000u
+#define NPU_IRQ 16
+#else
+#define UART0 ((volatile uint32_t*)0x59303000)
+#define NPU 0x58102000u
+#define NPU_IRQ 56
+#endif
 
 enum {
   SYS_OPEN = 0x01,
