@@ -59,6 +59,9 @@ class Case:
         seed: seeds both factories and torch's global generator.
         calibration: makes further calibration samples; default: the example inputs.
         quantize: False lowers the module as it stands (a module that calls integer operators).
+        activation_bits: width of quantized activations, 8 or 16 (16 on Ethos-U only); weights have 8.
+        delegated: on Ethos-U, demand the whole computation on the NPU, with nothing but quantize and
+            dequantize left on the CPU; False allows the rest that the partitioner refuses.
     """
 
     module: Callable[[Any], Any]
@@ -68,6 +71,8 @@ class Case:
     seed: int = 0
     calibration: Callable[[Any], list[tuple[Any, ...]]] | None = None
     quantize: bool = True
+    activation_bits: int = 8
+    delegated: bool = True
     name: str = "case"
 
 

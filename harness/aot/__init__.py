@@ -6,14 +6,16 @@ importing it, reading a cached program and looking at its graph need neither.
 
 from __future__ import annotations
 
-from harness.aot.cache import load_program, quantized_references
+from harness.aot.cache import Delegate, delegates, load_program, quantized_references
 from harness.aot.graph import Graph, Node, lowered_graph
 from harness.aot.lowering import Lowering, lower, lower_timed
 
 __all__ = [
+    "Delegate",
     "Graph",
     "Lowering",
     "Node",
+    "delegates",
     "load_program",
     "lower",
     "lower_timed",

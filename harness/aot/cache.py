@@ -20,7 +20,7 @@ from harness.flow import Program, TensorSpec
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 
 RECORD = "program.json"
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,15 @@ class Entry:
     hashes: Mapping[str, str]
     versions: Mapping[str, str]
     durations: Mapping[str, float] = field(default_factory=dict)
+    delegates: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Delegate:
+    """What runs on the NPU: `blob` as the program holds it, and the TOSA graph that it was compiled from."""
+
+    blob: Path
+    tosa: Path
 
 
 def sha256(data: bytes) -> str:
@@ -103,6 +112,12 @@ def quantized_references(program: Program) -> tuple[Path, ...]:
     Laid out like `program.references`; empty for a case with `quantize=False`.
     """
     return tuple(program.directory / name for name in _record(program.directory)["quantized"])
+
+
+def delegates(program: Program) -> tuple[Delegate, ...]:
+    """The delegates of `program`, in order of execution; none for a Cortex-M target."""
+    names = _record(program.directory)["delegates"]
+    return tuple(Delegate(program.directory / blob, program.directory / tosa) for blob, tosa in names)
 
 
 def durations_of(program: Program) -> Mapping[str, float]:

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("executorch", "torch", "torchao", "numpy", "flatbuffers")
+_PACKAGES = ("executorch", "torch", "torchao", "numpy", "flatbuffers", "ethos-u-vela", "tosa-tools")
 
 
 def digest_program(exported: Any) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.aot import compiler, digest
+from harness.aot.backends import lower_exported
 from harness.aot.cache import Entry, durations_of, fetch, sha256
 from harness.aot.graph import GRAPH_FILE
 from harness.aot.steps import Steps, derived_seed, quiet, seeded
@@ -49,7 +50,8 @@ def lower(case: Case, cache: Path, *, verbose: bool = False) -> Program:
 
     The module is put into eval mode. Module, inputs and calibration get generators of their own,
     all derived from `case.seed`. References are the outputs of the lowered program run in Python,
-    operator by operator, with the dialect's own implementations.
+    operator by operator, with the dialect's own implementations; delegates are run by TOSA's
+    reference model, with which the NPU has to agree to the bit.
 
     Args:
         case: what to lower.
@@ -58,9 +60,10 @@ def lower(case: Case, cache: Path, *, verbose: bool = False) -> Program:
 
     Raises:
         HarnessError: phase lower: AOT/REFUSED (the compiler refuses, with the traceback in a file
-            that the message names), CONFIG/INPUT (inputs or calibration of the case are unusable),
-            CONFIG/OPTIONS (its module factory is), CONFIG/TARGET (no such core or ISA); phase verify:
-            REF_ERROR (the lowered program does not run in Python).
+            that the message names), AOT/CRASH (Vela crashes), AOT/UNDELEGATED (operators stay on the
+            CPU), TIMEOUT (Vela does not end), CONFIG/INPUT (inputs or calibration of the case are
+            unusable), CONFIG/OPTIONS (its module factory or another field is), CONFIG/TARGET (no such
+            core or ISA); phase verify: REF_ERROR (the lowered program does not run in Python).
     """
     return lower_timed(case, cache, verbose=verbose).program
 
@@ -84,9 +87,19 @@ def lower_timed(case: Case, cache: Path, *, verbose: bool = False) -> Lowering:
         raise HarnessError(Outcome(Phase.LOWER, OutcomeClass.CONFIG_OPTIONS, summary)) from error
 
 
+def _check_options(case: Case) -> None:
+    allowed = (8,) if case.target.npu is None else (8, 16)
+    if case.activation_bits not in allowed:
+        summary = f"{case.target.name} has no activations of {case.activation_bits} bits"
+        hint = "Case(activation_bits=8); Ethos-U targets also have 16."
+        raise HarnessError(Outcome(Phase.LOWER, OutcomeClass.CONFIG_OPTIONS, summary, hint))
+
+
 def _prepare(case: Case, steps: Steps) -> _Prepared:
     import torch
     from torch.utils import _pytree
+
+    _check_options(case)
 
     def generator(role: str) -> Any:
         return torch.Generator().manual_seed(derived_seed(case.seed, role))
@@ -116,7 +129,8 @@ def _prepare(case: Case, steps: Steps) -> _Prepared:
                 **hashes,
                 "calibration": [digest.digest_values(_pytree.tree_leaves(sample)) for sample in samples],
                 "target": [case.target.name, case.target.cpu, case.target.isa.value],
-                "quantize": case.quantize,
+                "quantize": [case.quantize, case.activation_bits],
+                "delegated": case.delegated,
                 "seed": case.seed,
                 "versions": digest.versions(),
                 "source": digest.source_hash(),
@@ -127,34 +141,26 @@ def _prepare(case: Case, steps: Steps) -> _Prepared:
 
 def _make(prepared: _Prepared, steps: Steps) -> Entry:
     case, inputs = prepared.case, prepared.inputs
-    with steps.step("import", "importing executorch"):
-        compiler.import_executorch()
-    with steps.step("target", f"target {case.target.name}", OutcomeClass.CONFIG_TARGET):
-        config = compiler.target_config(case.target)
-    quantized = prepared.exported
-    if case.quantize:
-        with steps.step("quantize", "quantization"):
-            quantized = compiler.quantize(prepared.exported, inputs, prepared.samples)
-    with steps.step("edge", "conversion to the edge dialect"):
-        lowered = compiler.to_edge(quantized, case.quantize)
-    if case.quantize:
-        with steps.step("passes", "lowering to cortex_m operators"):
-            lowered = compiler.run_passes(lowered, config)
+    lowered = lower_exported(case, prepared.exported, inputs, prepared.samples, steps)
     with steps.step("reference", "the reference run", OutcomeClass.REF_ERROR, Phase.VERIFY):
-        references = compiler.run(lowered, inputs)
-        accurate = compiler.run(quantized, inputs) if case.quantize else []
+        references = lowered.run(inputs)
+        accurate = compiler.run(lowered.quantized, inputs) if case.quantize else []
     with steps.step("hash", "hashing"):
         hashes = {
             **prepared.hashes,
-            "quantized": digest.digest_program(quantized),
-            "lowered": digest.digest_program(lowered),
+            "quantized": digest.digest_program(lowered.quantized),
+            "lowered": digest.digest_program(lowered.program),
         }
-        graph = compiler.graph_json(lowered)
+        if lowered.delegates:
+            blobs, graphs = zip(*lowered.delegates, strict=True)
+            hashes |= {"tosa": sha256(b"".join(graphs)), "command_stream": sha256(b"".join(blobs))}
+        graph = compiler.graph_json(lowered.program)
     with steps.step("executorch", "serialization"):
-        program = compiler.to_executorch(lowered)
+        program = compiler.to_executorch(lowered.program)
         pte = bytes(program.buffer)
         described = read_program(pte)
     entry = _describe(prepared, pte, described, graph, references, accurate)
+    entry = _with_delegates(entry, lowered.delegates)
     with steps.step("bundle", "bundling"):
         if _bundles(described, prepared.leaves):
             bpte = compiler.bundle(program, described, prepared.leaves, references)
@@ -162,6 +168,15 @@ def _make(prepared: _Prepared, steps: Steps) -> Entry:
             entry = replace(entry, bpte="program.bpte", files={**entry.files, "program.bpte": bpte})
             hashes["bpte"] = sha256(bpte)
     return replace(entry, hashes={**hashes, "pte": sha256(pte)}, durations=dict(steps.durations))
+
+
+def _with_delegates(entry: Entry, delegates: tuple[tuple[bytes, bytes], ...]) -> Entry:
+    files, names = dict(entry.files), []
+    for i, contents in enumerate(delegates):
+        pair = (f"delegate-{i}.bin", f"delegate-{i}.tosa")
+        files.update(zip(pair, contents, strict=True))
+        names.append(pair)
+    return replace(entry, files=files, delegates=tuple(names))
 
 
 def _describe(

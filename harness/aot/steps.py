@@ -9,7 +9,7 @@ import re
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,22 +47,23 @@ class Steps:
         except HarnessError:
             raise
         except Exception as error:
-            log = self._write_log(error)
+            text = "".join(traceback.format_exception(error))
+            log = self.keep({"lower.log": text.encode()}) / "lower.log"
             summary = f"{what} failed: {_first_line(error)}"
             outcome = Outcome(phase, kind, summary, f"Traceback: {log}", {"step": name, "log": str(log)})
             raise HarnessError(outcome) from error
         finally:
             self.durations[name] = self.durations.get(name, 0.0) + time.perf_counter() - start
 
-    def _write_log(self, error: Exception) -> Path:
-        text = "".join(traceback.format_exception(error))
-        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    def keep(self, files: Mapping[str, bytes]) -> Path:
+        """Write evidence of a failure; its directory bears the label and a digest of the files."""
+        digest = hashlib.sha256(b"".join(files.values())).hexdigest()[:8]
         label = re.sub(r"[^\w.-]+", "_", self.label)[:80]
         directory = self.failures / f"{label}-{digest}"
         directory.mkdir(parents=True, exist_ok=True)
-        log = directory / "lower.log"
-        log.write_text(text, encoding="utf-8")
-        return log
+        for name, content in files.items():
+            (directory / name).write_bytes(content)
+        return directory
 
 
 def _first_line(error: BaseException, limit: int = 400) -> str:
