@@ -13,7 +13,7 @@ from harness.standin.npu.memory import Regions
 from harness.standin.npu.numerics import Ints
 from harness.standin.npu.registers import RegisterState
 
-LARGEST = 1 << 26  # elements; far above what fits the memories of these systems
+LARGEST = 1 << 25  # elements; far above what fits the memories of these systems
 
 Shape = tuple[int, int, int]
 
