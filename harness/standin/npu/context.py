@@ -63,7 +63,7 @@ class Context:
     def note_input(self, name: str, values: Ints) -> None:
         """Remember for the trace what was read."""
         if self.tracing:
-            self.inputs.append((name, values))
+            self.inputs.append((name, values.copy()))
 
     def _chained(self, source: FeatureMap, shape: Shape) -> Ints:
         values = self.chains.get(source.region)

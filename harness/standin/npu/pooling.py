@@ -65,6 +65,8 @@ def _slide(values: Ints, axis: Axis, dimension: int, outputs: int, ufunc: np.ufu
         taken = [slice(None)] * values.ndim
         taken[dimension] = slice(first, first + (outputs - 1) * axis.stride + 1, axis.stride)
         part = values[tuple(taken)]
+        if axis.kernel == 1:
+            return part
         result = part.copy() if result is None else ufunc(result, part, out=result)
     if result is None:
         raise parse_error("a kernel without elements")
