@@ -10,7 +10,7 @@ namespace executorch::runtime {
 
 class BackendDelegate final {
  public:
-  /// Finds the backend and lets it initialize; `data` is what the program holds for it.
+  /// Keeps `data`, what the program holds for the backend, for as long as the backend may use it.
   BackendDelegate(const BackendInterface* backend, FreeableBuffer&& data)
       : backend_(backend), data_(std::move(data)) {}
   ~BackendDelegate() {
@@ -19,7 +19,8 @@ class BackendDelegate final {
   BackendDelegate(const BackendDelegate&) = delete;
   BackendDelegate& operator=(const BackendDelegate&) = delete;
 
-  /// Constructs in place, also if the backend then fails to initialize (`*constructed`).
+  /// Finds the backend, constructs in place and lets the backend initialize. `*constructed` tells
+  /// whether there is something to destroy, which is also so if the backend fails.
   static Error load(flat::Table serialized, const Program* program, BackendInitContext& context,
                     BackendDelegate* place, bool* constructed);
 

@@ -156,8 +156,6 @@ class Table {
     const auto size = internal::load<uint32_t>(p);
     return {reinterpret_cast<const T*>(p + sizeof(uint32_t)), size};
   }
-  /// The bytes of a string or byte vector, as characters.
-  Span<const char> chars(size_t slot) const { return vector<char>(slot); }
   /// The table of a field or of a union's value slot.
   Table table(size_t slot) const { return Table(target(slot)); }
   Offsets<Table> tables(size_t slot) const { return Offsets<Table>(target(slot)); }

@@ -282,6 +282,21 @@ void test_reader() {
   CHECK(root.tables(2)[0].get<uint64_t>(1, 99) == 99 && !root.tables(2)[0].has(1));
   CHECK(!root.table(7) && root.table(7).vector<int32_t>(3).empty());
 
+  Buffer strings;  // the vector's elements are strings at 80 and 88
+  strings.put<uint32_t>(56, 24);
+  strings.put<uint32_t>(60, 28);
+  strings.put<uint32_t>(80, 1);
+  strings.put<uint32_t>(84, 'a');
+  strings.put<uint32_t>(88, 2);
+  strings.put<uint32_t>(92, 'b' | 'c' << 8);
+  static constexpr flat::Field kStringRoot[] = {flat::scalar(4), flat::string(), flat::strings()};
+  static constexpr flat::TableType kStringTypes[] = {flat::type(kStringRoot)};
+  CHECK(!flat::verify({strings.bytes, 96}, "TEST", kStringTypes));
+  CHECK(flat::verify({strings.bytes, 94}, "TEST", kStringTypes).offset == 88);
+  std::string joined;
+  for (flat::String text : flat::root(strings.bytes).strings(2)) joined += text.data();
+  CHECK(joined == "abc" && flat::root(strings.bytes).strings(2)[1].size() == 2);
+
   CHECK(flat::verify({buffer.bytes, 80}, "TEXT", kTypes).what ==
         std::string("wrong file identifier"));
   for (size_t size = 0; size < 80; ++size) CHECK(verify(buffer, size) != std::string());
