@@ -10,10 +10,10 @@ from harness.standin.npu.feature_maps import check_size
 from harness.standin.npu.numerics import Ints
 from harness.standin.npu.window import Window
 
-MOST_WORK = 1 << 36  # multiply-accumulates; far above what a network needs
+MOST_WORK = 1 << 33  # element operations: seconds, and far above what an operation of a network needs
 
 
-def window_input(context: Context, window: Window, depth: int) -> Ints:
+def window_input(context: Context, window: Window, depth: int, most_work: int = MOST_WORK) -> Ints:
     """The IFM (H, W, depth) that all windows cover, without padding, upscaled, minus its zero point.
 
     Raises:
@@ -24,7 +24,7 @@ def window_input(context: Context, window: Window, depth: int) -> Ints:
     check_size("IFM", (height, width, depth))
     check_size("OFM", context.ofm_shape)
     taps = window.y.kernel * window.x.kernel
-    if out_height * out_width * max(out_depth, depth) * taps > MOST_WORK:
+    if out_height * out_width * max(out_depth, depth) * taps > most_work:
         raise unimplemented(f"{taps} kernel elements for an OFM of {context.ofm_shape}")
     mode = context.state.choice("IFM_UPSCALE", "mode")
     if mode == "NONE":
