@@ -36,10 +36,7 @@ def channels_last(make: Inputs) -> Inputs:
     """The same values, 4-D tensors stored channels-last."""
 
     def remake(rng: torch.Generator) -> tuple[torch.Tensor, ...]:
-        return tuple(
-            x.to(memory_format=torch.channels_last) if x.dim() == 4 else x
-            for x in make(rng)
-        )
+        return tuple(x.to(memory_format=torch.channels_last) if x.dim() == 4 else x for x in make(rng))
 
     return remake
 

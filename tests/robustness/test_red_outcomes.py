@@ -109,7 +109,7 @@ def test_empty_path_is_red_and_says_what_is_missing(
     assert "qemu" in str(attempt.outcome).lower()
 
 
-def _first_loaded_segment(elf: bytes) -> int:
+def _first_loaded_segment(elf: bytearray) -> int:
     table, size, count = (int.from_bytes(elf[at : at + n], "little") for at, n in ((28, 4), (42, 2), (44, 2)))
     headers = range(table, table + size * count, size)
     return next(at for at in headers if elf[at : at + 4] == b"\1\0\0\0")  # PT_LOAD
