@@ -14,7 +14,6 @@ from harness.standin.npu.scale_stream import channel_scales
 from harness.standin.npu.window import window
 from harness.standin.npu.windowed import window_input
 
-
 MOST_PRODUCTS = 1 << 36  # a matrix product does more than other operations in the same time
 MOST_COLUMNS = 1 << 27  # elements that one row of the OFM is computed from
 
