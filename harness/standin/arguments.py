@@ -20,6 +20,7 @@ usage: {fvp} [-C NAME=VALUE]... -a ELF [options]
   -a, --application [CPU=]ELF   the program; a CPU prefix like cpu0*= is accepted
   -C, --parameter NAME=VALUE    set a parameter (see --list-params)
       --data [CPU=]FILE@ADDRESS put the bytes of FILE at ADDRESS before the start
+      --dump [CPU=]FILE@ADDRESS,SIZE  write SIZE bytes of DDR at ADDRESS to FILE at the end
   -T, --timelimit SECONDS       stop after SECONDS of host time
       --cpulimit SECONDS        stop after SECONDS of host CPU time of the simulator
       --stat                    print statistics at the end
@@ -45,6 +46,15 @@ class DataFile:
 
 
 @dataclass(frozen=True)
+class Dump:
+    """`size` bytes from `address` on, written to `path` when the simulation ends."""
+
+    path: str
+    address: int
+    size: int
+
+
+@dataclass(frozen=True)
 class Options:
     """One validated FVP command line. `action` is "run", "version", "help" or "list-params"."""
 
@@ -52,6 +62,7 @@ class Options:
     action: str = "run"
     application: str = ""
     data: tuple[DataFile, ...] = ()
+    dumps: tuple[Dump, ...] = ()
     values: dict[str, str] = field(default_factory=dict)
     time_limit: float | None = None
     cpu_limit: float | None = None
@@ -170,15 +181,27 @@ def _application(options: Options, text: str, known: dict[str, Parameter]) -> Op
 
 def _data(options: Options, text: str, known: dict[str, Parameter]) -> Options:
     path, at, address = _without_cpu(unquoted(text)).rpartition("@")
-    # Secure and non-secure views of memory may carry a prefix: FILE@S:0x70000000.
-    number = address.rpartition(":")[2]
-    try:
-        value = int(number, 0)
-    except ValueError:
-        value = -1
-    if not at or not path or not 0 <= value < _ADDRESS_LIMIT:
+    value = _number(address)
+    if not at or not path or value is None:
         raise StandinError(f"--data '{text}': expected FILE@ADDRESS, for example model.bin@0x70000000")
     return replace(options, data=(*options.data, DataFile(path, value)))
+
+
+def _dump(options: Options, text: str, known: dict[str, Parameter]) -> Options:
+    path, at, place = _without_cpu(unquoted(text)).rpartition("@")
+    address, size = map(_number, (*place.split(",", 1), "")[:2])
+    if not at or not path or address is None or not size:
+        raise StandinError(f"--dump '{text}': expected FILE@ADDRESS,SIZE, for example out.bin@0x70000000,64")
+    return replace(options, dumps=(*options.dumps, Dump(path, address, size)))
+
+
+def _number(text: str) -> int | None:
+    """A 32-bit address or size; a prefix names the secure or non-secure view, as in S:0x70000000."""
+    try:
+        value = int(text.rpartition(":")[2], 0)
+    except ValueError:
+        return None
+    return value if 0 <= value < _ADDRESS_LIMIT else None
 
 
 def _seconds(text: str) -> float:
@@ -219,6 +242,7 @@ _VALUED: dict[str, Callable[[Options, str, dict[str, Parameter]], Options]] = {
     "-a": _application,
     "--application": _application,
     "--data": _data,
+    "--dump": _dump,
     "-T": _time_limit,
     "--timelimit": _time_limit,
     "--cpulimit": _cpu_limit,

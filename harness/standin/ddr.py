@@ -38,9 +38,21 @@ class SharedDdr:
             self._mapping = mmap.mmap(self.descriptor, DDR.size)
         return self._mapping
 
+    def dump(self, path: str, address: int, size: int) -> None:
+        """Write `size` bytes from `address` on to a file.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        start = address - DDR.origin
+        with open(path, "wb") as file:  # noqa: PTH123 - pathlib is slow to import
+            file.write(memoryview(self.mapping())[start : start + size])
+
     def close(self) -> None:
         """Give it back; QEMU keeps its own hold, and so does a mapping that is still in use."""
-        os.close(self.descriptor)
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
 
 
 def _anonymous() -> int:

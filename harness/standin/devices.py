@@ -11,9 +11,10 @@ from typing import Protocol
 
 from harness.standin.access import advance, decode, operand_address
 from harness.standin.errors import QemuError
-from harness.standin.gdb import PC, XPSR, Gdb
+from harness.standin.gdb import PC, Gdb
 
 _LONGEST_INSTRUCTION = 4
+_XPSR = -1  # in a snapshot
 
 
 class Device(Protocol):
@@ -80,7 +81,7 @@ class AccessServer:
             QemuError: the guest did not stop at an access to a device.
         """
         guess = self._following.get(self._pc, self._pc)  # saves a round trip where it is right
-        registers, xpsr, code = self._gdb.snapshot(guess, _LONGEST_INSTRUCTION)
+        registers, code = self._gdb.snapshot(guess, _LONGEST_INSTRUCTION)
         pc = registers[PC]
         self._following[self._pc] = pc
         self._pc = pc
@@ -90,20 +91,21 @@ class AccessServer:
                 f"the guest stopped at PC=0x{pc:08x}, which is no load or store the stand-in knows"
             )
         address, base_after = operand_address(access, registers)
-        changes = {}
+        loaded = {}
         for number, register in enumerate(access.registers):
             device, offset = self._device_at(address + number * access.size, access.size, pc)
             if access.store:
                 device.write(offset, access.size, registers[register] & (1 << 8 * access.size) - 1)
             else:
-                changes[register] = access.extended(device.read(offset, access.size))
+                loaded[register] = access.extended(device.read(offset, access.size))
             self._drive(device)
+        for register, value in loaded.items():
+            registers[register] = value
         if access.writeback:
-            changes[access.base] = base_after
-        if (after := advance(xpsr)) != xpsr:
-            changes[XPSR] = after
-        changes[PC] = pc + access.length
-        self._gdb.resume(changes)
+            registers[access.base] = base_after
+        registers[PC] = pc + access.length
+        registers[_XPSR] = advance(registers[_XPSR])
+        self._gdb.resume(registers)
 
     def _drive(self, device: Device) -> None:
         level = device.interrupt()

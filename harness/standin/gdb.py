@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 import select
 import socket
+import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.standin.errors import ConnectionLostError, QemuError, TimeLimitError
 
 PC, XPSR = 15, 25  # register numbers of QEMU's M-profile description
 _CORE_REGISTERS = 16
+_SNAPSHOT = struct.Struct(f"<{_CORE_REGISTERS + 1}I")
 _PACKET_SIZE = 4096  # QEMU's limit, advertised as PacketSize=1000
 _READ_CHUNK = _PACKET_SIZE // 2  # reply is hex
 _WRITE_CHUNK = _READ_CHUNK - 32  # request is "M<address>,<length>:" and hex
@@ -141,18 +143,17 @@ class Gdb:
             reply = self.receive()
         return output.decode(errors="replace").strip()
 
-    def resume(self, changes: Mapping[int, int] | None = None) -> None:
-        """Set registers (number → value) and let the guest run.
+    def resume(self, registers: Sequence[int] | None = None) -> None:
+        """Set all registers, as in a `snapshot`, and let the guest run.
 
         The next packet is a stop reply, a File-I/O request or its exit.
         """
-        changes = changes or {}
-        if changes:
-            self._describe()
-        writes = [_register_write(number, value) for number, value in changes.items()]
-        self._send_raw(b"".join(map(frame, [*writes, b"c"])))
-        for write in writes:
-            _check(write, self.receive())
+        if registers is None:
+            self.send(b"c")
+        else:
+            values = b"".join(value.to_bytes(4, "little") for value in registers)
+            self._send_raw(frame(b"G" + values.hex().encode()) + frame(b"c"))
+            _check(b"G", self.receive())
 
     def answer(self, result: int, number: int = 0) -> None:
         """Answer a File-I/O request with its result and errno, and let the guest go on.
@@ -223,26 +224,32 @@ class Gdb:
 
     def core_registers(self) -> tuple[int, ...]:
         """r0 … r15."""
-        return _core_registers(self.request(b"g"))
+        data = bytes.fromhex(self.request(b"g").decode())
+        return tuple(int.from_bytes(data[4 * n : 4 * n + 4], "little") for n in range(_CORE_REGISTERS))
 
     def read_register(self, number: int) -> int:
         """One 32-bit register."""
         self._describe()
-        return _register(number, self.request(b"p%x" % number))
+        reply = self.request(b"p%x" % number)
+        try:
+            return int.from_bytes(bytes.fromhex(reply.decode()), "little")
+        except ValueError:
+            raise QemuError(f"QEMU's gdb stub refused to read register {number}: {reply!r}") from None
 
-    def snapshot(self, address: int, size: int) -> tuple[tuple[int, ...], int, bytes]:
-        """r0 … r15, xPSR and `size` bytes at `address` (none where no memory is), in one round trip."""
+    def snapshot(self, address: int, size: int) -> tuple[list[int], bytes]:
+        """r0 … r15 with xPSR behind, and `size` bytes at `address` (none where no memory is)."""
         self._describe()
-        self._send_raw(b"".join(map(frame, (b"g", b"p%x" % XPSR, b"m%x,%x" % (address, size)))))
-        registers = _core_registers(self.receive())
-        xpsr = _register(XPSR, self.receive())
-        code = self.receive()
-        return registers, xpsr, bytes.fromhex(code.decode()) if len(code) == 2 * size else b""
+        self._send_raw(frame(b"g") + frame(b"m%x,%x" % (address, size)))
+        data, code = (self.receive() for _ in range(2))
+        if len(data) != 2 * _SNAPSHOT.size:
+            raise QemuError(f"QEMU's gdb stub described {len(data) // 2} bytes of registers")
+        registers = list(_SNAPSHOT.unpack(bytes.fromhex(data.decode())))
+        return registers, bytes.fromhex(code.decode()) if len(code) == 2 * size else b""
 
     def write_register(self, number: int, value: int) -> None:
         """Set one 32-bit register."""
         self._describe()
-        self._ok(_register_write(number, value))
+        self._ok(b"P%x=%b" % (number, value.to_bytes(4, "little").hex().encode()))
 
     def watch(self, address: int, size: int) -> None:
         """Stop before every access to `size` bytes from `address` on; there may be nothing there."""
@@ -274,22 +281,6 @@ class Gdb:
 def _check(payload: bytes, reply: bytes) -> None:
     if reply != b"OK":
         raise QemuError(f"QEMU's gdb stub answered {payload[:40]!r} with {reply!r}")
-
-
-def _register_write(number: int, value: int) -> bytes:
-    return b"P%x=%b" % (number, value.to_bytes(4, "little").hex().encode())
-
-
-def _register(number: int, reply: bytes) -> int:
-    try:
-        return int.from_bytes(bytes.fromhex(reply.decode()), "little")
-    except ValueError:
-        raise QemuError(f"QEMU's gdb stub refused to read register {number}: {reply!r}") from None
-
-
-def _core_registers(reply: bytes) -> tuple[int, ...]:
-    data = bytes.fromhex(reply.decode())
-    return tuple(int.from_bytes(data[4 * n : 4 * n + 4], "little") for n in range(_CORE_REGISTERS))
 
 
 def _batches(chunks: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:

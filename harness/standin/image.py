@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from harness.standin.arguments import DataFile
-from harness.standin.boards import BOARD_MODELS
+from harness.standin.arguments import DataFile, Dump
+from harness.standin.boards import BOARD_MODELS, DDR
 from harness.standin.errors import StandinError
 from harness.targets import BOARDS, Board, Region
 
@@ -103,6 +103,24 @@ def check_data(data: DataFile, board: Board) -> None:
             f"nearest: {_nearest(regions, data.address)}"
         )
     _check_present(f"--data '{data.path}'", board, data.address, size)
+
+
+def check_dump(dump: Dump, board: Board) -> None:
+    """Refuse a dump of other memory than the board's DDR.
+
+    Raises:
+        StandinError: see above.
+    """
+    regions = tuple(
+        region
+        for region in board.regions + BOARD_MODELS[board.name].data
+        if DDR.holds(region.origin, region.size)
+    )
+    if not _fits(regions, dump.address, dump.size):
+        raise StandinError(
+            f"--dump '{dump.path}': {_range(dump.address, dump.size)} is outside {board.name}'s DDR, "
+            f"and the stand-in dumps nothing else; nearest: {_nearest(regions, dump.address)}"
+        )
 
 
 def _check_present(what: str, board: Board, address: int, size: int) -> None:

@@ -14,7 +14,7 @@ from harness.standin.boards import BOARD_MODELS, npu_memory, views
 from harness.standin.confined import Confinement
 from harness.standin.console import Console
 from harness.standin.errors import STATUS_QEMU, StandinError
-from harness.standin.image import check_application, check_data
+from harness.standin.image import check_application, check_data, check_dump
 from harness.standin.parameters import known_parameters
 from harness.standin.qemu import Qemu, is_tested, parse_version, start
 from harness.targets import FVP_BOARDS, FVP_SSE300_U55
@@ -93,6 +93,8 @@ def _simulate(options: Options) -> int:
     check_application(options.application, options.board)
     for data in options.data:
         check_data(data, options.board)
+    for dump in options.dumps:
+        check_dump(dump, options.board)
     try:
         files = Confinement(options.semihosting_cwd)
     except OSError as error:
@@ -110,6 +112,8 @@ def _simulate(options: Options) -> int:
         machine.attach(*board_devices(options, qemu, machine, console))
         announce(options, console, machine.version())
         status = machine.run()
+        for dump in options.dumps:
+            qemu.ddr.dump(dump.path, dump.address, dump.size)
         if options.statistics:
             _print_statistics(console, time.monotonic() - begin)
         return status

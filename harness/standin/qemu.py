@@ -106,6 +106,7 @@ class Qemu:
                 except ProcessLookupError:
                     continue
             self.wait()
+        self.ddr.close()
 
     def set_interrupt(self, number: int, level: bool) -> None:
         """Drive line `number` of the CPU's interrupt controller, from outside the machine.

@@ -10,7 +10,7 @@ from typing import Protocol
 import pytest
 
 from harness.standin.launchers import launcher_directory
-from harness.targets import CORSTONE_300, CORSTONE_320, FVP_SSE300_U55, Board
+from harness.targets import CORSTONE_300, CORSTONE_320, FVP_SSE300_U55, FVP_SSE320, Board
 
 FIRMWARE = Path(__file__).parent / "firmware"
 CFLAGS = ["-mcpu=cortex-m55", "-mthumb", "-O1", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib"]
@@ -27,7 +27,7 @@ class Firmware(Protocol):
 
 
 class RunStandin(Protocol):
-    """Runs the stand-in to its end."""
+    """Runs the stand-in to its end in `cwd`, the test's directory by default."""
 
     def __call__(
         self, elf: Path, *arguments: str, cwd: Path | None = None, stdin: bytes = b""
@@ -58,6 +58,17 @@ def launcher() -> Path:
 
 @pytest.fixture
 def run_standin(launcher: Path, tmp_path: Path) -> RunStandin:
+    """Runs the stand-in for Corstone-300."""
+    return _runner(launcher, tmp_path)
+
+
+@pytest.fixture
+def run_320(tmp_path: Path) -> RunStandin:
+    """Runs the stand-in for Corstone-320."""
+    return _runner(launcher_directory() / FVP_SSE320, tmp_path)
+
+
+def _runner(launcher: Path, tmp_path: Path) -> RunStandin:
     def run(
         elf: Path, *arguments: str, cwd: Path | None = None, stdin: bytes = b""
     ) -> subprocess.CompletedProcess[bytes]:

@@ -191,14 +191,15 @@ def test_ddr_is_shared_both_ways(hello: Probe) -> None:
 
 def test_several_registers_and_resume_in_one_go(absent: Probe) -> None:
     gdb = absent.gdb
-    registers, xpsr, code = gdb.snapshot(0x1000_0000, 4)
-    assert (registers, xpsr) == (gdb.core_registers(), gdb.read_register(XPSR))
+    registers, code = gdb.snapshot(0x1000_0000, 4)
+    assert registers == [*gdb.core_registers(), gdb.read_register(XPSR)]
     assert code == gdb.read_memory(0x1000_0000, 4)
-    assert gdb.snapshot(0xF000_0000, 4)[2] == b""
+    assert gdb.snapshot(0xF000_0000, 4)[1] == b""
     gdb.write_memory(0x2000_0000, b"\xfe\xe7")  # b .
-    gdb.resume({3: 33, 4: 44, PC: 0x2000_0000})
+    registers[3], registers[PC], registers[-1] = 33, 0x2000_0000, registers[-1] | 1 << 31
+    gdb.resume(registers)
     assert gdb.interrupt() == Stop(2, None)
-    assert gdb.core_registers()[3:5] == (33, 44)
+    assert gdb.snapshot(0, 4)[0] == registers
 
 
 def test_another_vector_table_and_cpuid(start: list[Probe], firmware: Firmware) -> None:
