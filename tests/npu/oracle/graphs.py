@@ -12,6 +12,8 @@ from unittest.mock import patch
 
 import numpy as np
 
+from tests.npu.oracle.child import Child
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -49,8 +51,14 @@ class Graph:
 
 
 @contextmanager
-def captured(name: str) -> Iterator[list[Graph]]:
-    """Collect every graph that ExecuTorch's Ethos-U backend compiles within the context."""
+def captured(name: str, vela: Child | None = None) -> Iterator[list[Graph]]:
+    """Collect every graph that ExecuTorch's Ethos-U backend compiles within the context.
+
+    Args:
+        name: Of the graphs; a number is added.
+        vela: Calls `run_vela`, to compile in a child process; None lets ExecuTorch do it.
+    """
+    from executorch.backends.arm.arm_vela import VelaCompileResult
     from executorch.backends.arm.ethosu.backend import EthosUBackend
 
     graphs: list[Graph] = []
@@ -58,7 +66,7 @@ def captured(name: str) -> Iterator[list[Graph]]:
 
     def record(tosa: bytes, spec: Any) -> Any:
         flags = tuple(spec.compiler_flags)  # Vela's front end appends paths to the list it gets
-        result = compile_tosa(tosa, spec)
+        result = VelaCompileResult(vela.call(tosa, flags)) if vela else compile_tosa(tosa, spec)
         graphs.append(Graph(f"{name}#{len(graphs)}", spec.target, flags, bytes(tosa), result.processed_bytes))
         return result
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +28,22 @@ def run_reference(tosa: bytes, inputs: Sequence[NDArray[Any]]) -> tuple[NDArray[
 
 
 def run_vela(tosa: bytes, flags: Sequence[str]) -> bytes:
-    """Delegate blob of a TOSA graph."""
-    from executorch.backends.arm.arm_vela import vela_compile
-
-    compiled: bytes = vela_compile(tosa, list(flags)).processed_bytes
+    """Delegate blob of a TOSA graph, as ExecuTorch packs it."""
+    compiled: bytes = _packer().vela_compile(tosa, list(flags)).processed_bytes
     return compiled
+
+
+@cache
+def _packer() -> Any:
+    """ExecuTorch's module for Vela by its path: the packages around it would import torch."""
+    package = importlib.util.find_spec("executorch")
+    if package is None or not package.submodule_search_locations:
+        raise ImportError("executorch is not installed")
+    path = Path(next(iter(package.submodule_search_locations))) / "backends/arm/arm_vela.py"
+    spec = importlib.util.spec_from_file_location("arm_vela", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,59 @@
+"""Random networks, lowered for every product: the NPU model's bytes are the TOSA reference model's.
+
+RANDOM_GRAPHS sets the number of networks for each NPU. The networks are the same in every run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from tests.npu.oracle.child import Child
+from tests.npu.oracle.compare import compare
+from tests.npu.oracle.culprit import first_difference
+from tests.npu.oracle.lowering import lower
+from tests.npu.oracle.networks import Network, networks
+from tests.npu.oracle.tools import run_reference, run_vela
+
+COUNT = int(os.environ.get("RANDOM_GRAPHS", "3"))
+TARGETS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256", "ethos-u85-1024")
+
+
+@pytest.fixture(scope="module")
+def reference() -> Iterator[Child]:
+    with Child(run_reference) as child:
+        yield child
+
+
+@pytest.fixture(scope="module")
+def vela() -> Iterator[Child]:
+    with Child(run_vela) as child:
+        yield child
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_random_networks(target: str, reference: Child, vela: Child) -> None:
+    compared = 0
+
+    @settings(
+        derandomize=True,
+        deadline=None,
+        max_examples=COUNT,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(networks())
+    def check(network: Network) -> None:
+        nonlocal compared
+        for graph in lower(network.module, network.inputs(), target, vela, int16=network.int16):
+            result = compare(graph, reference, network.seed)
+            if result.outcome not in ("equal", "invalid"):
+                first = first_difference(graph, reference, vela, network.seed)
+                pytest.fail(f"{result.outcome}: {result.detail}\n{first}\n{network}")
+            compared += result.outcome == "equal"
+
+    check()
+    assert compared >= COUNT / 2, f"only {compared} graphs of {COUNT} networks could be compared"
