@@ -108,7 +108,7 @@ def lower(harness: Harness) -> Lower:
     def lowerer(module: Any, inputs: Any, target: str = "cortex-m55", **declared: Any) -> Program:
         return harness.lower(
             Case(
-                module=module if _is_factory(module) else lambda _: module,
+                module=_module_factory(module),
                 inputs=inputs if callable(inputs) else lambda _: tuple(inputs),
                 target=target_named(target),
                 **declared,
@@ -168,9 +168,12 @@ def describe(attempt: Attempt) -> str:
     return "\n".join(lines)
 
 
-def _is_factory(module: Any) -> bool:
-    """A function makes a module; a module instance is called on tensors and is none."""
-    return isinstance(module, type) or (callable(module) and not hasattr(module, "state_dict"))
+def _module_factory(module: Any) -> Callable[[Any], Any]:
+    """From a module, a class of modules, or a factory that takes a generator."""
+    if isinstance(module, type):
+        return lambda _: module()
+    # A module instance is callable too, but on tensors.
+    return module if callable(module) and not hasattr(module, "state_dict") else lambda _: module
 
 
 def _next_number(request: pytest.FixtureRequest) -> int:

@@ -49,8 +49,12 @@ def test_wrong_reference_is_red(lower, run, assert_matches):
 """
 
 
+# Read before pytester moves HOME: inner sessions share the programs and runners of the outer one.
+CACHE = str(default_cache())
+
+
 def inner(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return pytester.runpytest_subprocess("--cache", str(default_cache()), *arguments)
+    return pytester.runpytest_subprocess("--cache", CACHE, *arguments)
 
 
 def test_declared_case(pytester: pytest.Pytester) -> None:
@@ -141,7 +145,7 @@ def test_from_another_repository(tmp_path: Path) -> None:
     empty = tmp_path / "empty folder"
     empty.mkdir()
     (empty / "test_add.py").write_text(CASE)
-    arguments = [python, "-m", "pytest", "-v", "--cache", str(tmp_path / "cache")]
+    arguments = [python, "-m", "pytest", "-v", "--cache", CACHE]
     run = subprocess.run(arguments, cwd=empty, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "1 on the stand-in" in run.stdout
