@@ -1,12 +1,15 @@
 """Compares the NPU model with the TOSA reference model on graphs of upstream's operator tests.
 
     ci/env python ci/npu_differential.py [--limit N] [--slice K/N] [--select EXPR] [--jobs N] [--graphs DIR]
+                                         [--random N] [--all-npus]
 
 Method. ExecuTorch's own Ethos-U operator tests run in child processes up to the compilation; the TOSA graph
 that Vela was given and the command stream that it made are kept in DIR. Then each graph runs on both models
-with random inputs, and the output bytes must be equal. Where they are not, the graph is compiled again up to
-each operator, to name the first one that differs. With --no-capture the graphs in DIR are compared again.
-The result is 1 if any graph differs, or the model raised, outside the list of known differences.
+with random inputs, and the output bytes must be equal. Where they are not, the graph is compiled again up
+to each operator, to name the first one that differs. --random takes N random networks for each of two
+families of NPUs (tests/npu/oracle/networks.py) instead of upstream's tests; --all-npus compiles each graph
+for every NPU of its family too; with --no-capture the graphs in DIR are compared again. The result is 1 if
+any graph differs, or the model raised, outside the list of known differences.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -29,6 +32,7 @@ from tests.npu.oracle.child import Child  # noqa: E402
 from tests.npu.oracle.compare import Result, compare  # noqa: E402
 from tests.npu.oracle.culprit import first_difference  # noqa: E402
 from tests.npu.oracle.graphs import Graph  # noqa: E402
+from tests.npu.oracle.recompile import for_family  # noqa: E402
 from tests.npu.oracle.tools import run_reference, run_vela  # noqa: E402
 
 OUTCOMES = ("equal", "different", "unimplemented", "error", "invalid")
@@ -46,7 +50,7 @@ def main() -> int:
         if not options.no_capture:
             capture(directory, options)
         started = perf_counter()
-        results = compare_all(sorted(directory.glob("*.npz")), options.seed)
+        results = compare_all(sorted(directory.glob("*.npz")), options)
     print_table(results)
     print(f"compared in {perf_counter() - started:.0f} s")
     bad = [result for result in results if result.outcome in OUTCOMES[1:4] and not known(result)]
@@ -56,7 +60,11 @@ def main() -> int:
 
 
 def capture(directory: Path, options: argparse.Namespace) -> None:
-    """Run upstream's tests for their graphs."""
+    """Run upstream's tests, or our random networks, for their graphs."""
+    if options.random:
+        environment = os.environ | {"GRAPHS": str(directory.resolve()), "RANDOM_GRAPHS": str(options.random)}
+        run_pytest(["-n", str(options.jobs), "tests/npu/oracle/test_random_graphs.py"], ROOT, environment)
+        return
     spec = importlib.util.find_spec("executorch")
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit("executorch is not installed")
@@ -69,37 +77,47 @@ def capture(directory: Path, options: argparse.Namespace) -> None:
     if options.limit:
         environment["LIMIT"] = str(options.limit)
     # xdist replaces a worker that Vela took down with it.
-    command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-n", str(options.jobs), "--tb=line"]
-    command += ["-c", os.devnull, f"--rootdir={package}", "-p", "no:cacheprovider", "-p", "no:harness.plugin"]
-    command += ["-p", "tests.npu.oracle.capture", "-k", options.select, "-W", "ignore"]
-    command += [str(package / "backends/arm/test" / part) for part in options.suites]
+    arguments = ["-n", str(options.jobs), "--tb=line", "-c", os.devnull, f"--rootdir={package}"]
+    arguments += ["-p", "no:cacheprovider", "-p", "no:harness.plugin", "-p", "tests.npu.oracle.capture"]
+    arguments += ["-k", options.select]
+    arguments += [str(package / "backends/arm/test" / part) for part in options.suites]
     with tempfile.TemporaryDirectory() as work:
-        finished = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True)
+        run_pytest(arguments, Path(work), environment)
+
+
+def run_pytest(arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    """Run pytest in a child process and print its last line; failed tests are no matter here."""
+    command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-W", "ignore", *arguments]
+    finished = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     last = finished.stdout.strip().rpartition("\n")[2]
-    print(f"upstream's tests, up to compilation: {last}", flush=True)
+    print(f"tests, up to compilation: {last}", flush=True)
     if finished.returncode not in (0, 1):
         raise SystemExit(f"pytest ended with {finished.returncode}:\n{finished.stdout}\n{finished.stderr}")
 
 
-def compare_all(paths: Sequence[Path], seed: int) -> list[Result]:
+def compare_all(paths: Sequence[Path], options: argparse.Namespace) -> list[Result]:
     """Compare graphs, and print those that are not equal at once."""
     results = []
     with Child(run_reference) as reference, Child(run_vela) as vela:
         for path in paths:
-            graph = Graph.load(path)
-            result = compare(graph, reference, seed)
-            results.append(result)
-            if result.outcome == "equal":
-                continue
-            reason = known(result)
-            print(
-                f"{result.outcome}: {result.name} [{result.target}] {path.name}: {result.detail}", flush=True
-            )
-            if reason:
-                print(f"    known: {reason}")
-            elif result.outcome == "different":
-                print(f"    first: {first_difference(graph, reference, vela, seed)}", flush=True)
+            loaded = Graph.load(path)
+            for graph in for_family(loaded, vela) if options.all_npus else (loaded,):
+                result = compare(graph, reference, options.seed)
+                results.append(result)
+                if result.outcome != "equal":
+                    print(describe(result, path, graph, reference, vela, options.seed), flush=True)
     return results
+
+
+def describe(result: Result, path: Path, graph: Graph, reference: Child, vela: Child, seed: int) -> str:
+    """What to print of a graph that is not equal."""
+    lines = [f"{result.outcome}: {result.name} [{result.target}] {path.name}: {result.detail}"]
+    reason = known(result)
+    if reason:
+        lines.append(f"    known: {reason}")
+    elif result.outcome == "different":
+        lines.append(f"    first: {first_difference(graph, reference, vela, seed)}")
+    return "\n".join(lines)
 
 
 def known(result: Result) -> str | None:
@@ -133,6 +151,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--suites", nargs="*", default=["ops"], help="folders or files below backends/arm/test"
     )
+    parser.add_argument("--random", type=int, default=0, help="random networks instead of upstream's tests")
+    parser.add_argument("--all-npus", action="store_true", help="each graph for all NPUs of its family")
     parser.add_argument("--jobs", type=int, default=2, help="processes that lower graphs")
     parser.add_argument("--graphs", type=Path, help="keep the graphs here")
     parser.add_argument("--no-capture", action="store_true", help="compare what --graphs holds")
