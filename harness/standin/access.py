@@ -1,8 +1,7 @@
 """Decodes the Thumb load or store at which a watchpoint stopped.
 
-Encodings: Armv8-M Architecture Reference Manual, T32 instruction set. Loads and stores of several
-registers by mask, exclusive ones and vector ones are not covered: drivers do not use them on
-device registers.
+Encodings: Armv8-M Architecture Reference Manual, T32 instruction set. Exclusive and vector loads and
+stores are not covered: drivers do not use them on device registers.
 """
 
 from __future__ import annotations
@@ -49,8 +48,10 @@ def decode(code: bytes) -> Access | None:
         return _narrow(first)
     if first >> 9 == 0b1111100:
         return _wide(first, second)
-    if first >> 9 == 0b1110100 and first & 0x40:
-        return _double(first, second)
+    if first >> 9 == 0b1110100:
+        if first & 0x1E0 == 0x0C0 and second & 0xFCF == 0xF8F:
+            return _ordered(first, second)
+        return _double(first, second) if first & 0x40 else _multiple(first, second)
     return None
 
 
@@ -83,6 +84,9 @@ def _narrow(code: int) -> Access | None:
             (False, 2, True),
         )[code >> 9 & 7]
         return Access(store, size, (register,), base, 2, index=code >> 6 & 7, signed=signed)
+    if code >> 12 == 0b1100:  # several registers, base updated unless it is loaded
+        mask, base, store = code & 0xFF, code >> 8 & 7, not code & 0x800
+        return _by_mask(store, base, mask, 2, writeback=store or not mask >> base & 1)
     width = {0b0110: 4, 0b0111: 1, 0b1000: 2}.get(code >> 12)  # immediate offset
     if width is None:
         return None
@@ -116,6 +120,33 @@ def _wide(first: int, second: int) -> Access | None:
         return None
     index, shift = second & 15, second >> 4 & 3
     return Access(store, size, (register,), base, 4, index=index, shift=shift, signed=signed)
+
+
+def _ordered(first: int, second: int) -> Access | None:
+    """Load-acquire and store-release."""
+    base, register, size = first & 15, second >> 12, 1 << (second >> 4 & 3)
+    if size > 4 or _NO_REGISTER in (base, register):
+        return None
+    return Access(not first & 0x10, size, (register,), base, 4)
+
+
+def _multiple(first: int, second: int) -> Access | None:
+    """LDM, STM (increment after, decrement before)."""
+    up, down = first & 0x80, first & 0x100
+    store, base = not first & 0x10, first & 15
+    if bool(up) == bool(down) or base == _NO_REGISTER or second & 0xA000:
+        return None
+    return _by_mask(store, base, second, 4, writeback=bool(first & 0x20), down=bool(down))
+
+
+def _by_mask(
+    store: bool, base: int, mask: int, length: int, writeback: bool, down: bool = False
+) -> Access | None:
+    registers = tuple(number for number in range(_NO_REGISTER) if mask >> number & 1)
+    if not registers:
+        return None
+    offset = 4 * len(registers) * (-1 if down else 1)
+    return Access(store, 4, registers, base, length, offset=offset, post=not down, writeback=writeback)
 
 
 def _double(first: int, second: int) -> Access | None:

@@ -192,6 +192,16 @@ def test_mistake_of_the_model_is_an_error_of_the_job(monkeypatch: pytest.MonkeyP
     assert said[0].endswith(": shapes differ")
 
 
+@pytest.mark.parametrize(("commands", "size"), [(0x3000_0000, 64), (0xDFFF_FFF0, 64), (0x7000_0000, 1 << 32)])
+def test_stream_outside_memory(commands: int, size: int) -> None:
+    job_model, said = model()
+    assert job_model.execute(Job(commands, size, (0,) * 8)) == Ending(0, Fault.BUS)
+    assert said == [
+        "Error: stand-in: NPU: bus error: fetching the command stream: "
+        f"no memory at {commands:#x} ({size} bytes)"
+    ]
+
+
 def test_job_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(*arguments: object) -> None:
         while True:

@@ -82,13 +82,17 @@ class Model:
     def _run(self, job: Job) -> None:
         from harness.standin.ethosu.memory import BoardMemory
         from harness.standin.npu.config import NpuConfig
+        from harness.standin.npu.errors import NpuError, NpuFault
         from harness.standin.npu.machine import run
         from harness.standin.npu.trace import Trace
 
         if self._record is not None and self._trace is None:
             self._trace = Trace(self._record)
         memory = BoardMemory(self._gdb, self._ddr, self._regions)
-        commands = memory.view(job.commands, job.size).tobytes()
+        try:
+            commands = memory.view(job.commands, job.size).tobytes()
+        except NpuFault as fault:
+            raise NpuError("bus", f"fetching the command stream: {fault.message}") from None
         run(NpuConfig(*self._npu), commands, job.bases, memory, self._trace)
 
     def _failed(self, kind: str, opcode: str | None, offset: int | None, message: str) -> Ending:

@@ -36,6 +36,15 @@ int main(void) {
   __asm__ volatile("strh.w %0, [%1, %2, lsl #2]" ::"r"(0x1234), "r"(base), "r"(index));
   __asm__ volatile("ldr.w %0, [%1, #8]" : "=r"(a) : "r"(base));
   show("half at 8 ", a);
+  uint32_t end = base + 16;
+  __asm__ volatile("mov r4, #11\n mov r5, #22\n mov r6, #33\n stmia %0!, {r4, r5, r6}"
+                   : "+r"(end)::"r4", "r5", "r6", "memory");
+  show("moved by a group ", end - base - 16);
+  __asm__ volatile("ldmdb %1, {r4, r5, r6}\n add %0, r4, r5\n add %0, r6"
+                   : "=&r"(a) : "r"(end) : "r4", "r5", "r6");
+  show("sum of a group ", a);
+  __asm__ volatile("lda %0, [%1]" : "=r"(a) : "r"(base + 20));
+  show("acquired ", a);
   __asm__ volatile("strd %1, %2, [%0], #8" : "+r"(base) : "r"(11), "r"(22));
   show("moved by ", base - (uint32_t)device);
   __asm__ volatile("ldrd %0, %1, [%2, #-8]" : "=&r"(a), "=&r"(b) : "r"(base));
