@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import threading
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
@@ -50,6 +48,8 @@ class Model:
 
     def prepare(self) -> None:
         """Import the model while the guest goes on; numpy alone costs a tenth of a second."""
+        import threading  # without the NPU nobody pays for it
+
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # many simulations run side by side
         threading.Thread(target=_import_model).start()
 
@@ -74,9 +74,7 @@ class Model:
         except (
             Exception
         ) as error:  # the model's own mistake must not look like a pass or a crash of the guest
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{os.path.basename(place.filename)}:{place.lineno}"  # noqa: PTH119 - no pathlib here
-            return self._failed("internal", None, None, f"{type(error).__name__} at {where}: {error}")
+            return self._failed("internal", None, None, f"{type(error).__name__}{_place(error)}: {error}")
         return Ending(job.size)
 
     def _run(self, job: Job) -> None:
@@ -101,6 +99,16 @@ class Model:
         where = "" if offset is None else f" at byte 0x{4 * offset:x} of the command stream"
         self._say(f"Error: stand-in: NPU: {kind} error{what}{where}: {' '.join(message.split())}")
         return Ending(4 * (offset or 0), Fault.BUS if kind == "bus" else Fault.PARSE)
+
+
+def _place(error: Exception) -> str:
+    """File and line where it was raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    return f" at {trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
 
 
 def _import_model() -> None:
