@@ -179,22 +179,23 @@ class Field:
 
 @dataclass(frozen=True)
 class Command:
-    """An operation or a register write."""
+    """An operation or a register write.
+
+    Attributes:
+        key: see the tables.
+        name: as in the reference, without `SET_`.
+        fields: none if `address`.
+        address: True if it holds one 40-bit number.
+        operation: True for a command that does something, False for a register write.
+        words: length in the stream, in words of 32 bits.
+    """
 
     key: int
     name: str
     fields: tuple[Field, ...]
     address: bool
-
-    @property
-    def operation(self) -> bool:
-        """True for a command that does something, False for a register write."""
-        return self.name.startswith("OP_") and self.name != "OP_SCALAR"
-
-    @property
-    def words(self) -> int:
-        """Length in the stream, in words of 32 bits."""
-        return 2 if self.key & 0x4000 else 1
+    operation: bool
+    words: int
 
 
 def _parse(table: str) -> list[Command]:
@@ -205,7 +206,9 @@ def _parse(table: str) -> list[Command]:
         address = rest == ["address"]
         parts = [] if address else [text.split(":") for text in rest]
         fields = tuple(Field(field, int(lsb), int(width)) for field, lsb, width in parts)
-        commands.append(Command(int(key, 16), name, fields, address))
+        operation = name.startswith("OP_") and name != "OP_SCALAR"
+        words = 2 if int(key, 16) & 0x4000 else 1
+        commands.append(Command(int(key, 16), name, fields, address, operation, words))
     return commands
 
 
