@@ -22,12 +22,14 @@ app = typer.Typer(
 )
 standin_app = typer.Typer(help="The open stand-in with the FVP's command line.", no_args_is_help=True)
 app.add_typer(standin_app, name="standin")
+npu_app = typer.Typer(help="The functional Ethos-U model.", no_args_is_help=True)
+app.add_typer(npu_app, name="npu")
 
 _out = Console(highlight=False, soft_wrap=True)
 _err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 EngineOption = Annotated[str, typer.Option(help=f"one of {', '.join(ENGINES)}")]
-TargetOption = Annotated[str, typer.Option(help=f"one of {', '.join(TARGETS)}, or a short id")]
+TargetOption = Annotated[str, typer.Option(help=f"{', '.join(TARGETS)}; or a short id")]
 
 
 def _settings(**given: object) -> Settings:
@@ -58,7 +60,12 @@ def doctor() -> None:
 
 @app.command()
 def run(
-    file: Annotated[Path, typer.Argument(help="module file (.py), program (.pte) or bundle (.bpte)")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="module file (.py), program (.pte), bundle (.bpte), or a built-in model: lstm, …"
+        ),
+    ],
     target: TargetOption = "cortex-m55",
     bundleio: Annotated[
         bool, typer.Option(help="boot with a bundle: inputs and references in one file")
@@ -146,12 +153,30 @@ def standin_path() -> None:
     typer.echo(launcher_directory())
 
 
+@npu_app.command("disasm")
+def npu_disasm(
+    file: Annotated[Path, typer.Argument(help=".pte or .bpte, delegate blob, driver payload or bare stream")],
+    target: Annotated[str, typer.Option(help="NPU of a bare command stream, e.g. ethos-u85-256")] = "",
+) -> None:
+    """Print a readable command stream."""
+    from harness.standin.npu.config import config_named
+    from harness.standin.npu.disasm import disassemble_file
+    from harness.standin.npu.errors import NpuError
+
+    try:
+        for line in disassemble_file(file.read_bytes(), config_named(target) if target else None):
+            typer.echo(line)
+    except (OSError, NpuError) as error:
+        _err.print(f"{file}: {error}", markup=False)
+        raise typer.Exit(1) from error
+
+
 @app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
 def upstream(
     context: typer.Context,
-    suite: Annotated[str, typer.Argument(help="cortex_m")],
+    suite: Annotated[str, typer.Argument(help="cortex_m or arm")],
     engine: EngineOption = "auto",
 ) -> None:
     """Run ExecuTorch's own operator tests from the installed wheel against our runner.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import runpy
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ def run_file(
     """Run `file` once in `directory`. Failures of any stage are an Attempt, not an exception."""
     tolerance = Tolerance(atol=atol, qtol=qtol)
     try:
+        if not file.suffix and not file.exists():
+            case = replace(_built_in(str(file), target), tolerance=tolerance)
+            return harness.check(case, directory, bundleio)
         if file.suffix == ".py":
             if inputs:
                 raise _contradiction("--input", "a module file brings its own ModelInputs")
@@ -59,6 +63,14 @@ def operators_of(files: Sequence[Path]) -> tuple[str, ...]:
     contents = (pte.read_file(file) for file in files)
     programs = (c.program if isinstance(c, pte.BundleFile) else c for c in contents)
     return tuple(sorted({name for program in programs for name in program.operators}))
+
+
+def _built_in(name: str, target: Target) -> Case:
+    from harness.aot.models import MODELS, model_case
+
+    if name not in MODELS:
+        raise _refused(f"'{name}' is neither a file nor a built-in model ({', '.join(MODELS)})")
+    return model_case(name, target)
 
 
 def _module_case(file: Path, target: Target, tolerance: Tolerance) -> Case:

@@ -1,7 +1,7 @@
 """Runs ExecuTorch's own suites, as the installed wheel ships them, against our runner and engine.
 
-Upstream looks up one fixed ELF per target below EXECUTORCH_ROOT and the FVP by name on PATH; both are
-laid out for it, and its test files stay untouched.
+Upstream looks up fixed ELFs below EXECUTORCH_ROOT and the FVP by name on PATH; both are laid out for
+it, and its test files stay untouched.
 """
 
 from __future__ import annotations
@@ -22,15 +22,42 @@ from harness.targets import TARGETS, Target, target_named
 
 
 @dataclass(frozen=True)
+class Placement:
+    """A runner, and the directories below `arm_test` in which upstream looks for it."""
+
+    target: Target
+    directories: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Suite:
-    """An upstream suite: importable package, and the option by which it takes targets."""
+    """An upstream suite: its importable package, and the runners it needs given pytest's arguments."""
 
     package: str
-    target_option: str
-    default_target: str
+    placements: Callable[[Sequence[str]], tuple[Placement, ...]]
 
 
-SUITES = {"cortex_m": Suite("executorch.backends.cortex_m.test.ops", "--cortex-m-target", "cortex-m55")}
+_DIRECTORY = "arm_semihosting_executor_runner_"
+
+
+def _cortex_m(arguments: Sequence[str]) -> tuple[Placement, ...]:
+    names = _selected("--cortex-m-target", arguments) or ["cortex-m55"]
+    # Upstream's Cortex-M tests all boot a Corstone-300, whatever the core.
+    return tuple(Placement(t, (f"{_DIRECTORY}corstone-300_{t.name}",)) for t in map(_target, names))
+
+
+def _arm(arguments: Sequence[str]) -> tuple[Placement, ...]:
+    boards = {"u55": "corstone-300", "u65": "corstone-300-u65", "u85": "corstone-320"}
+    return tuple(
+        Placement(_target(npu), (f"{_DIRECTORY}{board}", f"{_DIRECTORY}portable-ops_{board}"))
+        for npu, board in boards.items()
+    )
+
+
+SUITES = {
+    "cortex_m": Suite("executorch.backends.cortex_m.test.ops", _cortex_m),
+    "arm": Suite("executorch.backends.arm.test.ops", _arm),
+}
 
 
 def run_suite(
@@ -46,49 +73,43 @@ def run_suite(
         raise _options(f"unknown suite '{name}'", f"one of: {', '.join(SUITES)}")
     if settings.engine == "host":
         raise _options("upstream's tests start an FVP; --engine host has none", "use --engine standin")
-    targets = [_target(word) for word in _selected(suite, arguments)]
     root = settings.cache / "upstream" / name
-    fvps = {}
-    for target in targets:
-        fvps[target.fvp] = Path(select_engine(settings.engine, target).identity().path).parent
-        elf = build_runner(RunnerRequest(target, known_operators()), settings.cache, progress)
-        _place(elf.path, root, target)
+    simulators = []
+    for placement in suite.placements(arguments):
+        engine = select_engine(settings.engine, placement.target)
+        simulators.append(Path(engine.identity().path).parent)
+        elf = build_runner(RunnerRequest(placement.target, known_operators()), settings.cache, progress)
+        for directory in placement.directories:
+            _place(elf.path, root / "arm_test" / directory / "arm_executor_runner")
     # An own root directory and configuration: upstream's tests must not see those of this project.
     (root / "pytest.ini").write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "--rootdir", str(root), "-c", str(root / "pytest.ini")]
     command += ["-p", "no:cacheprovider", "-p", "no:harness.plugin", "--pyargs", suite.package, *arguments]
-    return subprocess.run(
-        command, cwd=root, env=_environment(root, list(fvps.values())), check=False
-    ).returncode
+    environment = _environment(root, simulators)
+    return subprocess.run(command, cwd=root, env=environment, check=False).returncode
 
 
-def elf_location(root: Path, target: Target) -> Path:
-    """Where upstream looks for the runner of a Cortex-M target."""
-    directory = f"arm_semihosting_executor_runner_{target.board.name}_{target.name}"
-    return root / "arm_test" / directory / "arm_executor_runner"
-
-
-def _place(elf: Path, root: Path, target: Target) -> None:
-    place = elf_location(root, target)
+def _place(elf: Path, place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     fresh = place.with_suffix(f".{os.getpid()}")
     shutil.copyfile(elf, fresh)
     fresh.replace(place)
 
 
-def _environment(root: Path, directories: list[Path]) -> dict[str, str]:
-    path = os.pathsep.join([*map(str, dict.fromkeys(directories)), os.environ.get("PATH", "")])
+def _environment(root: Path, simulators: Sequence[Path]) -> dict[str, str]:
+    path = os.pathsep.join([*map(str, dict.fromkeys(simulators)), os.environ.get("PATH", "")])
     return {**os.environ, "EXECUTORCH_ROOT": str(root), "PATH": path}
 
 
-def _selected(suite: Suite, arguments: Sequence[str]) -> list[str]:
+def _selected(option: str, arguments: Sequence[str]) -> list[str]:
+    """Values of a repeatable pytest option."""
     words, chosen = list(arguments), []
     for index, word in enumerate(words):
-        if word == suite.target_option and index + 1 < len(words):
+        if word == option and index + 1 < len(words):
             chosen.append(words[index + 1])
-        elif word.startswith(suite.target_option + "="):
+        elif word.startswith(option + "="):
             chosen.append(word.split("=", 1)[1])
-    return chosen or [suite.default_target]
+    return chosen
 
 
 def _target(name: str) -> Target:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.firmware import build, elf
+from harness.firmware import build, elf, registration
 from harness.firmware.build import RunnerRequest, build_runner, explain_failure
 from harness.flow import RunnerElf
 from harness.outcomes import HarnessError, OutcomeClass
@@ -93,6 +93,11 @@ def test_unknown_operators_are_one_error_that_lists_them() -> None:
     assert "aten::erfinv.out" in str(outcome)
     assert "cortex_m::teleport.out" in str(outcome)
     assert ADD[0] not in str(outcome)
+
+
+def test_operators_of_the_runtime_need_no_kernel() -> None:
+    names = ("executorch_prim::add.Scalar", "aten::sym_size.int", *ADD)
+    assert registration.generate(build._load_operators(), names).operators == ADD
 
 
 def test_empty_path_is_a_toolchain_error_with_a_hint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
