@@ -6,6 +6,7 @@ import mmap
 import os
 
 from harness.standin.boards import DDR
+from harness.standin.errors import StandinError
 
 
 class SharedDdr:
@@ -42,11 +43,14 @@ class SharedDdr:
         """Write `size` bytes from `address` on to a file.
 
         Raises:
-            OSError: the file cannot be written.
+            StandinError: the file cannot be written.
         """
         start = address - DDR.origin
-        with open(path, "wb") as file:  # noqa: PTH123 - pathlib is slow to import
-            file.write(memoryview(self.mapping())[start : start + size])
+        try:
+            with open(path, "wb") as file:  # noqa: PTH123 - pathlib is slow to import
+                file.write(memoryview(self.mapping())[start : start + size])
+        except OSError as error:
+            raise StandinError(f"--dump '{path}': {error.strerror}") from None
 
     def close(self) -> None:
         """Give it back; QEMU keeps its own hold, and so does a mapping that is still in use."""

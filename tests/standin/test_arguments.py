@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.standin.arguments import DataFile, parse
+from harness.standin.arguments import DataFile, Dump, parse
 from harness.standin.errors import StandinError
 from harness.standin.parameters import known_parameters
 from harness.targets import FVP_BOARDS, FVP_SSE300_U55, FVP_SSE300_U65, FVP_SSE320
@@ -66,6 +66,13 @@ def test_data() -> None:
     assert parse([*words, *RUN]).data == (DataFile("a@b.bin", 0x90000000), DataFile("c.bin", 0x1000))
 
 
+def test_dump_and_npu_trace() -> None:
+    options = parse(["--dump", "cpu0=o@S:0x70000010,0x20", "--dump", "p@0x60000000,4", *RUN])
+    assert options.dumps == (Dump("o", 0x7000_0010, 32), Dump("p", 0x6000_0000, 4))
+    assert parse(["--npu-trace", "t", *RUN]).npu_trace == "t"
+    assert parse(RUN).npu_trace is None
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -82,6 +89,10 @@ def test_data() -> None:
         (["--data", "x.bin", *RUN], "FILE@ADDRESS"),
         (["--data", "x.bin@0x100000000", *RUN], "FILE@ADDRESS"),
         (["--data", "@0x1000", *RUN], "FILE@ADDRESS"),
+        (["--dump", "x.bin@0x70000000", *RUN], "FILE@ADDRESS,SIZE"),
+        (["--dump", "x.bin@0x70000000,0", *RUN], "FILE@ADDRESS,SIZE"),
+        (["--dump", "x.bin@0x70000000,four", *RUN], "FILE@ADDRESS,SIZE"),
+        (["--dump", "0x70000000,4", *RUN], "FILE@ADDRESS,SIZE"),
         (["--timelimit", "soon", *RUN], "number of seconds"),
         (["--timelimit", "-1", *RUN], "number of seconds"),
         (["--timelimit", "nan", *RUN], "number of seconds"),

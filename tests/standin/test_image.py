@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
-from harness.standin.arguments import DataFile
+from harness.standin.arguments import DataFile, Dump
 from harness.standin.errors import StandinError
-from harness.standin.image import check_application, check_data
-from harness.targets import CORSTONE_300
+from harness.standin.image import check_application, check_data, check_dump
+from harness.targets import CORSTONE_300, CORSTONE_320
 
-from .conftest import Firmware, RunStandin
+from .conftest import SEMIHOSTING, Firmware, RunStandin
 
 VECTORS = (0x1000_0000, 64, 64)
 
@@ -100,6 +100,30 @@ def test_data_must_fit(tmp_path: Path) -> None:
             check_data(DataFile(str(path), address), CORSTONE_300)
     with pytest.raises(StandinError, match="cannot read the data file"):
         check_data(DataFile(str(tmp_path / "absent"), 0x9000_0000), CORSTONE_300)
+
+
+def test_dump_is_of_ddr() -> None:
+    check_dump(Dump("x", 0x7FFF_FFFF, 2), CORSTONE_300)
+    check_dump(Dump("x", 0x7FFF_FFFF, 1), CORSTONE_320)
+    for board, address, size in (
+        (CORSTONE_300, 0x3100_0000, 4),
+        (CORSTONE_300, 0xDFFF_FFFF, 2),
+        (CORSTONE_320, 0x7FFF_FFFF, 2),
+        (CORSTONE_320, 0x6000_0000, 4),
+    ):
+        with pytest.raises(StandinError, match=f"outside {board.name}'s DDR"):
+            check_dump(Dump("x", address, size), board)
+
+
+@pytest.mark.parametrize("how", ["exit", "limit"])
+def test_dump_at_the_end(how: str, firmware: Firmware, run_standin: RunStandin, tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(bytes(range(64)))
+    words = ["--data", "data@0x90000000", "--dump", "dumped@0x90000008,16", "--timelimit", "1", *SEMIHOSTING]
+    run_standin(firmware("hang" if how == "limit" else "silent"), *words)
+    assert (tmp_path / "dumped").read_bytes() == bytes(range(8, 24))
+    run = run_standin(firmware("silent"), *words, "--dump", "no/such/place@0x90000000,1")
+    assert run.returncode == 2
+    assert b"Error: stand-in: --dump 'no/such/place': No such file or directory" in run.stdout
 
 
 def test_refusal_ends_with_status_2(run_standin: RunStandin, tmp_path: Path) -> None:
