@@ -16,6 +16,10 @@ import yaml
 
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 
+# Every runtime brings these itself; programs with control flow or dynamic shapes name them.
+RUNTIME_OPERATORS = ("aten::sym_size.int", "aten::sym_numel", "aten::_local_scalar_dense")
+RUNTIME_NAMESPACE = "executorch_prim::"
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -74,6 +78,7 @@ _ELEMENT = {
     "str": "std::string_view",
     "Scalar": "Scalar",
     "ScalarType": "ScalarType",
+    "MemoryFormat": "int64_t",
 }
 _LISTS = ("Tensor", "int", "SymInt", "float", "bool")
 
@@ -220,7 +225,11 @@ def generate(operators: Sequence[Operator], names: Iterable[str]) -> Registratio
         HarnessError: CONFIG/MISSING_OP in phase build; names every operator without a kernel.
     """
     known = {operator.name: operator for operator in operators}
-    wanted = sorted(set(names))
+    wanted = sorted(
+        name
+        for name in set(names)
+        if name not in RUNTIME_OPERATORS and not name.startswith(RUNTIME_NAMESPACE)
+    )
     missing = [name for name in wanted if name not in known]
     if missing:
         raise HarnessError(

@@ -5,29 +5,9 @@
 #include <type_traits>
 
 #include "binary_op.h"
+#include "portable/element_types.h"
 
 namespace kernels {
-
-// Calls `body(T{})` with the C++ type of `type`; false if there is no kernel for it.
-template <typename Body>
-bool with_type(ScalarType type, const Body& body) {
-  switch (type) {
-    case ScalarType::Float:
-      return body(float{}), true;
-    case ScalarType::Int:
-      return body(int32_t{}), true;
-    case ScalarType::Long:
-      return body(int64_t{}), true;
-    case ScalarType::Short:
-      return body(int16_t{}), true;
-    case ScalarType::Char:
-      return body(int8_t{}), true;
-    case ScalarType::Byte:
-      return body(uint8_t{}), true;
-    default:
-      return false;
-  }
-}
 
 // out = op(a, b) elementwise.
 template <typename T, typename Op>

@@ -1,9 +1,10 @@
 """Calls kernels on the host: builds `host/driver.cpp` with all operators and runs a list of calls.
 
-A request file holds the number of calls (uint32) and per call the operator's name, the number of
-values and the values, each a tag and its content: T tensor (dtype code, has data, dynamism, rank,
-sizes, dim order, bytes), I int64, D float64, B bool, L list of int64, N absent. A response holds
-failure state, rank, sizes and bytes of the last value.
+A request file holds the number of calls (uint32) and per call the operator's name, the index of the
+output, the number of values and the values, each a tag and its content: T tensor (dtype code, has
+data, dynamism, rank, sizes, dim order, bytes), I int64, D float64, B bool, L list of int64, X list of
+tensors, O list of tensors that may be absent, S text, N absent. A response holds failure state, rank,
+sizes and bytes of the output.
 """
 
 from __future__ import annotations
@@ -57,15 +58,28 @@ class Tensor:
         return tuple(range(self.array.ndim)) if self.dim_order is None else self.dim_order
 
 
-Value = Tensor | int | float | bool | list[int] | None
+@dataclass(frozen=True)
+class Tensors:
+    """A list of tensors; with `optional`, elements may be absent."""
+
+    elements: tuple[Tensor | None, ...]
+    optional: bool = False
+
+
+Value = Tensor | Tensors | int | float | bool | str | list[int] | None
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call: operator name with overload, then its arguments; the last one is the output."""
+    """One call: operator name with overload, then its arguments; `output` is the index of the output."""
 
     op: str
     values: tuple[Value, ...]
+    output: int = -1
+
+    @property
+    def output_index(self) -> int:
+        return self.output % max(len(self.values), 1)
 
 
 @dataclass(frozen=True)
@@ -131,7 +145,7 @@ def _check(argv: Sequence[str | Path]) -> None:
 
 def _encode_call(call: Call) -> bytes:
     name = call.op.encode()
-    header = struct.pack("<I", len(name)) + name + struct.pack("<I", len(call.values))
+    header = struct.pack("<I", len(name)) + name + struct.pack("<II", call.output_index, len(call.values))
     return header + b"".join(map(_encode, call.values))
 
 
@@ -146,6 +160,11 @@ def _encode(value: Value) -> bytes:
         return struct.pack("<cd", b"D", value)
     if isinstance(value, list):
         return struct.pack(f"<cI{len(value)}q", b"L", len(value), *value)
+    if isinstance(value, str):
+        return struct.pack("<cI", b"S", len(value)) + value.encode()
+    if isinstance(value, Tensors):
+        tag = b"O" if value.optional else b"X"
+        return struct.pack("<cI", tag, len(value.elements)) + b"".join(map(_encode, value.elements))
     array, rank = value.array, value.array.ndim
     data = np.ascontiguousarray(np.transpose(array, value.order)).tobytes()
     head = struct.pack("<cbBBI", b"T", DTYPES[array.dtype.name], value.has_data, value.dynamism, rank)
@@ -158,7 +177,7 @@ def _decode(call: Call, data: memoryview, log: str) -> tuple[Result, memoryview]
     sizes = struct.unpack_from(f"<{rank}i", data, 8)
     (size,) = struct.unpack_from("<I", data, 8 + 4 * rank)
     start = 12 + 4 * rank
-    out = call.values[-1] if call.values else None
+    out = call.values[call.output_index] if call.values else None
     if not isinstance(out, Tensor):
         return Result(status, np.empty(0), log), data[start + size :]
     stored = [sizes[d] for d in out.order]

@@ -129,11 +129,11 @@ def test_refused_schema(schema: str) -> None:
 
 def test_every_listed_source_defines_its_kernel() -> None:
     operators = load_operators(KERNELS / "operators.yaml")
-    assert len(operators) == 10
+    assert len(operators) >= 78
     for listed in operators:
         text = (KERNELS / listed.source).read_text()
         namespace, function = listed.kernel.rsplit("::", 1)
-        assert f"Tensor& {function}(" in text
+        assert f"> {function}(" in text or f"Tensor& {function}(" in text
         assert f"namespace {namespace} {{" in text
 
 

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,11 +74,24 @@ class Reader {
   FILE* file_;
 };
 
-// Storage of one call; deques, since values point to each other.
+struct TensorListStorage {
+  std::deque<EValue> elements;
+  std::vector<EValue*> pointers;
+  std::vector<Tensor> tensors;
+  std::vector<std::optional<Tensor>> optionals;
+  std::unique_ptr<BoxedEvalueList<Tensor>> list;
+  std::unique_ptr<BoxedEvalueList<std::optional<Tensor>>> optional_list;
+};
+
+// Storage of one call; deques, since values point to each other. A value touches its list when it
+// goes, so the values come last.
 struct Call {
-  std::deque<EValue> values;
   std::deque<TensorStorage> tensors;
   std::deque<ListStorage> lists;
+  std::deque<TensorListStorage> tensor_lists;
+  std::deque<std::string> texts;
+  std::deque<executorch::aten::ArrayRef<char>> text_views;
+  std::deque<EValue> values;
 };
 
 EValue read_tensor(Reader& in, Call& call) {
@@ -111,8 +126,42 @@ EValue read_list(Reader& in, Call& call) {
   return EValue(l.list);
 }
 
+// `optional`: elements may be absent.
+EValue read_tensor_list(Reader& in, Call& call, bool optional) {
+  TensorListStorage& l = call.tensor_lists.emplace_back();
+  for (uint32_t left = in.number<uint32_t>(); left > 0; --left) {
+    l.elements.push_back(in.number<char>() == 'T' ? read_tensor(in, call) : EValue());
+  }
+  for (EValue& element : l.elements) l.pointers.push_back(element.isNone() ? nullptr : &element);
+  const size_t count = l.elements.size();
+  for (EValue& element : l.elements) {
+    if (!optional) l.tensors.push_back(element.toTensor());
+  }
+  l.optionals.resize(count + 1);  // an empty list still needs pointers
+  l.tensors.reserve(1);
+  l.pointers.reserve(1);
+  if (optional) {
+    l.optional_list = std::make_unique<BoxedEvalueList<std::optional<Tensor>>>(
+        l.pointers.data(), l.optionals.data(), count);
+    return EValue(l.optional_list.get());
+  }
+  l.list = std::make_unique<BoxedEvalueList<Tensor>>(l.pointers.data(), l.tensors.data(), count);
+  return EValue(l.list.get());
+}
+
+EValue read_text(Reader& in, Call& call) {
+  const std::string& text = call.texts.emplace_back(in.text());
+  return EValue(&call.text_views.emplace_back(text.data(), text.size()));
+}
+
 EValue read_value(Reader& in, Call& call) {
   switch (in.number<char>()) {
+    case 'X':
+      return read_tensor_list(in, call, false);
+    case 'O':
+      return read_tensor_list(in, call, true);
+    case 'S':
+      return read_text(in, call);
     case 'T':
       return read_tensor(in, call);
     case 'L':
@@ -132,6 +181,7 @@ void write_number(FILE* to, uint32_t value) { fwrite(&value, sizeof(value), 1, t
 
 void run_call(Reader& in, FILE* responses) {
   const std::string name = in.text();
+  const auto output_index = in.number<uint32_t>();
   Call call;
   std::vector<EValue*> stack;
   for (uint32_t left = in.number<uint32_t>(); left > 0; --left) {
@@ -148,14 +198,21 @@ void run_call(Reader& in, FILE* responses) {
   }
   (*function)(context, {stack.data(), stack.size()});
   write_number(responses, static_cast<uint32_t>(context.failure_state()));
-  const bool has_output = !stack.empty() && stack.back()->isTensor();
-  write_number(responses, has_output ? stack.back()->toTensor().dim() : 0);
-  for (size_t i = 0; has_output && i < stack.back()->toTensor().sizes().size(); ++i) {
-    write_number(responses, stack.back()->toTensor().sizes()[i]);
+  const bool has_output = output_index < stack.size() && stack[output_index]->isTensor();
+  if (has_output) {
+    const Tensor& out = stack[output_index]->toTensor();
+    write_number(responses, out.dim());
+    for (size_t i = 0; i < out.sizes().size(); ++i) write_number(responses, out.sizes()[i]);
+    size_t bytes = 0;
+    for (const TensorStorage& t : call.tensors) {
+      if (t.impl == out.unsafeGetTensorImpl()) bytes = t.bytes;
+    }
+    write_number(responses, bytes);
+    fwrite(out.const_data_ptr(), 1, bytes, responses);
+  } else {
+    write_number(responses, 0);
+    write_number(responses, 0);
   }
-  const size_t bytes = has_output ? call.tensors.back().bytes : 0;
-  write_number(responses, bytes);
-  if (has_output) fwrite(call.tensors.back().data, 1, bytes, responses);
   for (TensorStorage& t : call.tensors) {
     free(t.data);
     delete t.impl;

@@ -1,0 +1,91 @@
+// From a tensor's type to the C++ type of its elements.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "types.h"
+
+namespace kernels {
+
+using namespace types;
+
+// Calls `body(T{})` with the C++ type of `type`; false if there is no kernel for it.
+template <typename Body>
+bool with_type(ScalarType type, const Body& body) {
+  switch (type) {
+    case ScalarType::Float:
+      return body(float{}), true;
+    case ScalarType::Int:
+      return body(int32_t{}), true;
+    case ScalarType::Long:
+      return body(int64_t{}), true;
+    case ScalarType::Short:
+      return body(int16_t{}), true;
+    case ScalarType::Char:
+      return body(int8_t{}), true;
+    case ScalarType::Byte:
+      return body(uint8_t{}), true;
+    default:
+      return false;
+  }
+}
+
+// As with_type, for bool and double as well.
+template <typename Body>
+bool with_every_type(ScalarType type, const Body& body) {
+  if (type == ScalarType::Bool) return body(bool{}), true;
+  if (type == ScalarType::Double) return body(double{}), true;
+  return with_type(type, body);
+}
+
+// Floats to integers are cut towards zero and saturate, NaN gives 0; integers wrap.
+template <typename To, typename From>
+To convert(From value) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return value != From{};
+  } else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
+    constexpr double kEnd = static_cast<double>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+    if (std::isnan(value)) return 0;
+    if (static_cast<double>(value) >= kEnd) return std::numeric_limits<To>::max();
+    if (static_cast<double>(value) <= static_cast<double>(std::numeric_limits<To>::min())) {
+      return std::numeric_limits<To>::min();
+    }
+    return static_cast<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <typename T>
+T from_scalar(const Scalar& scalar) {
+  if (scalar.isFloatingPoint()) return convert<T>(scalar.to<double>());
+  return scalar.isBoolean() ? convert<T>(scalar.to<bool>()) : convert<T>(scalar.to<int64_t>());
+}
+
+// True if a tensor of `type` can hold the scalar without changing it to another kind of number.
+inline bool takes_scalar(ScalarType type, const Scalar& scalar) {
+  return !scalar.isFloatingPoint() || type == ScalarType::Float || type == ScalarType::Double;
+}
+
+// Integers wrap.
+template <typename T>
+T add_wrapping(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a + b;
+  return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
+// a * b + c; float with a single rounding on every platform, integers wrap.
+template <typename T>
+T multiply_add(T a, T b, T c) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fma(a, b, c);
+  } else {
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b) +
+                          static_cast<uint64_t>(c));
+  }
+}
+
+}  // namespace kernels
