@@ -83,7 +83,7 @@ def _extreme(ifm: Ints, geometry: Window, context: Context, mode: str) -> Ints:
 
 
 def _sum(ifm: Ints, geometry: Window, context: Context) -> Ints:
-    """Sums; int32 holds those of 8- and 16-bit elements over windows of fewer than 2**15 elements."""
+    """Sums; int32 holds those of 8- and 16-bit elements over windows of fewer than 2**14."""
     height, width, _ = context.ofm_shape
     if geometry.y.kernel * geometry.x.kernel >= 1 << 14:
         ifm = ifm.astype(np.int64)
