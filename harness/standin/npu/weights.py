@@ -22,6 +22,8 @@ from harness.standin.npu.window import window
 
 Weights = NDArray[np.int16]
 
+MOST_WEIGHTS = 1 << 27  # of one operation, with padding; far above what fits the memories of these systems
+
 _KEPT_BYTES = 256 << 20
 _FWD_HEADER = 32
 
@@ -69,14 +71,10 @@ def operation_weights(state: RegisterState, memory: Regions, *, depthwise: bool)
     depth = state.OFM_DEPTH_M1 + 1
     fwd = config.is_u85 and state.field("WEIGHT_FORMAT", "weight_format") == 1
     layout = _layout(state, depthwise)
-    if fwd:
-        if layout.sparse and layout.decoders > 1:
-            raise unimplemented("2:4 sparse FWD weights on several weight decoders")
-        if depthwise:
-            raise unimplemented("FWD weights of a depthwise convolution")
+    _check(layout, depth, fwd)
     two_cores = not config.is_u85 and config.cores > 1 and state.PARALLEL_MODE == 1
-    count = 1 if fwd else min(2, depth) if two_cores else layout.decoders
-    streams = [_stream(state, memory, index) for index in range(count)]
+    number = 1 if fwd else min(2, depth) if two_cores else layout.decoders
+    streams = [_stream(state, memory, index) for index in range(number)]
     if two_cores:
         return _two_cores(layout, depth, streams)
     return _cache.decode(layout, depth, streams, fwd=fwd)
@@ -186,6 +184,18 @@ def _layout(state: RegisterState, depthwise: bool) -> Layout:
         sparse=config.is_u85 and state.field("WEIGHT_FORMAT", "weight_sparsity") == 1,
         decoders=config.weight_decoders if config.is_u85 else 1,
     )
+
+
+def _check(layout: Layout, depth: int, fwd: bool) -> None:
+    """Refuse what nobody has seen, and sizes that only a corrupt stream asks for."""
+    inputs = -(-layout.ifm_depth // layout.ifm_block_depth) * layout.ifm_block_depth
+    outputs = -(-depth // layout.ublock_depth) * layout.ublock_depth
+    if layout.kernel[0] * layout.kernel[1] * inputs * outputs > MOST_WEIGHTS:
+        raise unimplemented(f"{depth} filters of {layout.kernel} with {layout.ifm_depth} channels")
+    if fwd and layout.depthwise:
+        raise unimplemented("FWD weights of a depthwise convolution")
+    if fwd and layout.sparse and layout.decoders > 1:
+        raise unimplemented("2:4 sparse FWD weights on several weight decoders")
 
 
 def _stream(state: RegisterState, memory: Regions, index: int) -> bytes:

@@ -97,8 +97,8 @@ class Layout:
         return self.ublock_depth * self.ifm_ublock_depth * self.kernel_round // self.decoders
 
 
-@lru_cache(maxsize=128)
-def block_order(layout: Layout, depth: int, stream: int = 0, ascending: bool = True) -> Ints:
+@lru_cache(maxsize=32)
+def block_order(layout: Layout, depth: int, stream: int = 0, ascending: bool = True) -> NDArray[np.int32]:
     """Element order of an OFM block.
 
     Args:
@@ -115,7 +115,7 @@ def block_order(layout: Layout, depth: int, stream: int = 0, ascending: bool = T
         _u85_parts(layout, depth, stream, ascending) if layout.config.is_u85 else _u55_parts(layout, depth)
     )
     order = np.concatenate([part.ravel() for part in parts])
-    return np.asarray(np.maximum(order, PADDING))
+    return np.asarray(np.maximum(order, PADDING), np.int32)
 
 
 def _u55_parts(layout: Layout, depth: int) -> Iterator[Ints]:

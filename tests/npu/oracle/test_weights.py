@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from harness.standin.npu.config import NpuConfig
 from harness.standin.npu.errors import NpuError
-from harness.standin.npu.weights import WeightCache, decode, decode_fwd
+from harness.standin.npu.memory import ArrayMemory, Regions
+from harness.standin.npu.registers import RegisterState
+from harness.standin.npu.weights import WeightCache, decode, decode_fwd, operation_weights
 from harness.standin.npu.weights_order import PADDING, Layout, block_order
 from harness.standin.npu.weights_swd import decode_swd
 
@@ -210,3 +212,35 @@ def test_the_cache_decodes_once_and_forgets() -> None:
     again = cache.decode(layout, 8, [first])
     assert again is not one
     np.testing.assert_array_equal(again, one)
+
+
+def weight_registers(depth: int, channels: int, kernel: int) -> RegisterState:
+    state = RegisterState(NpuConfig("u55", 128))
+    values = {"OFM_DEPTH_M1": depth - 1, "IFM_DEPTH_M1": channels - 1, "OFM_BLK_DEPTH_M1": 15}
+    values |= {"KERNEL_HEIGHT_M1": kernel - 1, "KERNEL_WIDTH_M1": kernel - 1}
+    values |= dict.fromkeys(("IFM_PAD_TOP", "IFM_PAD_LEFT", "IFM_PAD_BOTTOM", "IFM_PAD_RIGHT"), 0)
+    values |= {"WEIGHT_REGION": 0, "WEIGHT_BASE": 16}
+    for name, value in values.items():
+        state.set(name, value)
+    state.set("KERNEL_STRIDE", stride_x_lsb=0)
+    state.set("IFM_PRECISION", activation_precision=0)
+    return state
+
+
+def test_weights_are_read_where_the_registers_say() -> None:
+    weights = weights_of("uniform", 3 * 2 * 2 * 5, 4).reshape(3, 2, 2, 5)
+    stream = reordered_by_vela(Layout(NpuConfig("u55", 128), False, False, 16, 8, 5, (2, 2)), weights)
+    state = weight_registers(3, 5, 2)
+    state.set("WEIGHT_LENGTH", len(stream))
+    data = np.frombuffer(bytes(16) + stream, np.uint8).copy()
+    memory = Regions(ArrayMemory(0x1000, data), (0x1000,))
+    np.testing.assert_array_equal(operation_weights(state, memory, depthwise=False), weights)
+    state.set("WEIGHT_LENGTH", len(stream) + 1)
+    with pytest.raises(NpuError, match="no memory"):
+        operation_weights(state, memory, depthwise=False)
+
+
+def test_absurd_sizes_are_refused_at_once() -> None:
+    state = weight_registers(65536, 65536, 1)
+    with pytest.raises(NpuError, match="65536 filters"):
+        operation_weights(state, Regions(ArrayMemory(0, np.zeros(0, np.uint8)), (0,)), depthwise=False)

@@ -19,6 +19,7 @@ _DTYPES: dict[str, type[np.generic]] = {
     "INT48": np.int64,
     "INT64": np.int64,
 }
+_REARRANGING = ("RESHAPE", "CAST", "TILE", "CONCAT", "SLICE", "TRANSPOSE", "IDENTITY")
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,15 @@ class TosaGraph:
         return self._named(self._block.Inputs, self._block.InputsLength())
 
     @cached_property
+    def used(self) -> frozenset[str]:
+        """Tensors that the outputs depend on."""
+        reached = {output.name for output in self.outputs}
+        for operator in reversed(self.operators):
+            if reached & set(operator.outputs):
+                reached |= set(operator.inputs)
+        return frozenset(reached)
+
+    @cached_property
     def outputs(self) -> tuple[Tensor, ...]:
         """Graph outputs in order."""
         return self._named(self._block.Outputs, self._block.OutputsLength())
@@ -115,9 +125,10 @@ class TosaGraph:
 
 
 def random_inputs(graph: TosaGraph, seed: int, magnitude: int) -> tuple[NDArray[Any], ...]:
-    """Random values over the whole range of 8 and 16-bit types, up to `magnitude` in wider ones.
+    """Random values up to `magnitude`, or over the whole range of a narrower type.
 
-    Inputs that index another tensor (GATHER, SCATTER, also through other operators) stay within it.
+    Inputs that index another tensor (GATHER, SCATTER) or say how far to shift, also through operators that
+    only rearrange, stay within what TOSA allows.
     """
     rng = np.random.default_rng(seed)
     return tuple(_random(graph, tensor, rng, magnitude) for tensor in graph.inputs)
@@ -126,22 +137,24 @@ def random_inputs(graph: TosaGraph, seed: int, magnitude: int) -> tuple[NDArray[
 def _random(graph: TosaGraph, tensor: Tensor, rng: np.random.Generator, magnitude: int) -> NDArray[Any]:
     if tensor.dtype == np.bool_:
         return rng.integers(0, 2, tensor.shape).astype(np.bool_)
-    limit = _index_limit(graph, tensor.name)
-    if limit is not None:
-        return rng.integers(0, limit, tensor.shape).astype(tensor.dtype)
     bounds = np.iinfo(tensor.dtype)
     low, high = max(bounds.min, -magnitude), min(bounds.max, magnitude)
+    limit, scales = _largest(graph, tensor.name)
+    if limit is not None:
+        low, high = 0, min(limit, magnitude) if scales else limit
     return rng.integers(low, high, tensor.shape, endpoint=True).astype(tensor.dtype)
 
 
-def _index_limit(graph: TosaGraph, name: str) -> int | None:
-    """How many rows the tensor that `name` indexes has; None if it is no index."""
+def _largest(graph: TosaGraph, name: str) -> tuple[int | None, bool]:
+    """The largest index or shift that an input may hold, and if it is a shift; None if it is neither."""
     reached = {name}
     for operator in graph.operators:
         if not reached & set(operator.inputs):
             continue
         if operator.name in ("GATHER", "SCATTER") and operator.inputs[1] in reached:
-            return graph.tensors[operator.inputs[0]].shape[1]
-        if operator.name in ("RESHAPE", "CAST", "TILE", "CONCAT", "SLICE", "TRANSPOSE", "IDENTITY"):
+            return graph.tensors[operator.inputs[0]].shape[1] - 1, False
+        if operator.name.endswith("_SHIFT") and operator.inputs[1] in reached:
+            return 8 * graph.tensors[operator.inputs[0]].dtype.itemsize - 1, True
+        if operator.name in _REARRANGING:
             reached |= set(operator.outputs)
-    return None
+    return None, False
