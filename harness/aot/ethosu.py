@@ -7,8 +7,8 @@ import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 
+from harness.aot.steps import swapped
 from harness.aot.tosa import evaluate_delegate
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 from harness.targets import Target
@@ -107,7 +107,7 @@ def _reasons(refused: dict[str, str]) -> Iterator[None]:
             super().report_reject(node, reason)
             refused.setdefault(node.name, reason)
 
-    with patch.object(partitioner, "WhyNoPartitionReporter", Reporter):
+    with swapped(partitioner, "WhyNoPartitionReporter", Reporter):
         yield
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 
@@ -89,6 +90,17 @@ def quiet(verbose: bool) -> Iterator[None]:
             yield
     finally:
         logging.disable(before)
+
+
+@contextmanager
+def swapped(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Give the attribute `name` of a module another value for a while."""
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
 
 
 @contextmanager

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any
-from unittest.mock import patch
 
 from harness.aot.child import run_tool
-from harness.aot.steps import Steps
+from harness.aot.steps import Steps, swapped
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 
 # [s] For one delegate; the largest of upstream's test models takes less than a tenth of it.
@@ -44,7 +43,7 @@ class Vela:
             return result
 
         # vela_compile writes the graph, calls vela.main with a command line and packs what that leaves.
-        with patch.object(arm_vela, "vela", self), patch.object(backend, "vela_compile", compile_graph):
+        with swapped(arm_vela, "vela", self), swapped(backend, "vela_compile", compile_graph):
             yield
 
     def main(self, arguments: Sequence[str]) -> int:

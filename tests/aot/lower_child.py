@@ -1,4 +1,4 @@
-"""Lowers one case in a process of its own: `lower_child.py CACHE [executorch-first]`; prints JSON."""
+"""Lowers one case in its own process, prints JSON: `lower_child.py CACHE [executorch-first] [TARGET]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from harness.targets import target_named
 
 
 def main() -> None:
-    if "executorch-first" in sys.argv[2:]:
+    words = sys.argv[2:]
+    if "executorch-first" in words:
+        words.remove("executorch-first")
         with quiet(False):
             compiler.import_executorch()
 
@@ -22,7 +24,7 @@ def main() -> None:
     case = Case(
         lambda rng: torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4)),
         lambda rng: (torch.randn(3, 8, generator=rng),),
-        target_named("m55"),
+        target_named(words[0] if words else "m55"),
         seed=7,
     )
     lowering = lower_timed(case, Path(sys.argv[1]))
