@@ -24,8 +24,8 @@ from tests.runner.runners import HERE, VARIANTS, Runner, configure, once
 def shared(harness: Harness) -> Path:
     """A directory that all sessions and xdist workers with equal sources and tools share."""
     digest = hashlib.sha256(source_hash(source_root()).encode())
-    for path in sorted(HERE.glob("*")):
-        if path.suffix in (".cpp", ".py") and not path.name.startswith("test_"):
+    for path in sorted(HERE.rglob("*")):
+        if path.suffix in (".cpp", ".h", ".txt", ".py") and not path.name.startswith("test_"):
             digest.update(path.read_bytes())
     for tool in (arm_toolchain(), host_toolchain()):
         digest.update(tool.identity.encode())
