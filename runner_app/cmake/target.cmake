@@ -1,5 +1,10 @@
 # Bare metal: compiler options of the core, start-up code and linker script of the board.
 
+if(NOT CMAKE_SYSTEM_NAME STREQUAL Generic)
+  message(FATAL_ERROR "PLATFORM=target needs -DCMAKE_TOOLCHAIN_FILE=cmake/arm-none-eabi.cmake")
+endif()
+require_one_of(BOARD corstone-300 corstone-320)
+
 # GCC knows Cortex-M85 by name from version 13 on.
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-mcpu=cortex-m85 COMPILER_KNOWS_CORTEX_M85)
@@ -32,9 +37,6 @@ foreach(line IN LISTS targets)
 endforeach()
 if(NOT core_options)
   message(FATAL_ERROR "TARGET=${TARGET} is unknown; targets, their boards and cores: ${targets}")
-endif()
-if(NOT CMAKE_SYSTEM_NAME STREQUAL Generic)
-  message(FATAL_ERROR "PLATFORM=target needs -DCMAKE_TOOLCHAIN_FILE=cmake/arm-none-eabi.cmake")
 endif()
 if(SANITIZE)
   message(FATAL_ERROR "SANITIZE=ON exists on the host only")

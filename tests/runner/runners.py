@@ -53,13 +53,22 @@ class Runner:
 
     path: Path
     emulated: bool
+    machine: tuple[str, ...] = ()  # more arguments for QEMU
 
     def run(self, directory: Path, *words: str, semihosting: bool = True) -> Finished:
         """Run in `directory` with the command line `words`."""
         argv = [str(self.path), *words]
         if self.emulated:
             arguments = "".join(f",arg={word.replace(',', ',,')}" for word in ("executor_runner", *words))
-            argv = ["qemu-system-arm", "-M", "mps3-an547", "-nographic", "-kernel", str(self.path)]
+            argv = [
+                "qemu-system-arm",
+                "-M",
+                "mps3-an547",
+                "-nographic",
+                "-kernel",
+                str(self.path),
+                *self.machine,
+            ]
             if semihosting:
                 argv += ["-semihosting-config", f"enable=on,target=native{arguments}"]
         done = subprocess.run(

@@ -21,6 +21,10 @@ from tests.runner.runners import TARGET_OPTIONS, configure
         ({**TARGET_OPTIONS, "RUNTIME": "wheel"}, "RUNTIME=wheel exists on the host only"),
         ({**TARGET_OPTIONS, "TARGET": "cortex-a53"}, "TARGET=cortex-a53 is unknown"),
         ({**TARGET_OPTIONS, "BOARD": "corstone-1000"}, "BOARD=corstone-1000 is unknown"),
+        ({**TARGET_OPTIONS, "BOARD": "corstone-320"}, "BOARD=corstone-320 does not have cortex-m55"),
+        ({**TARGET_OPTIONS, "TARGET": "ethos-u85-256"}, "its board is corstone-320"),
+        ({**TARGET_OPTIONS, "DELEGATES": "XnnpackBackend"}, "DELEGATES: XnnpackBackend is unknown"),
+        ({"DELEGATES": "EthosUBackend"}, "DELEGATES=EthosUBackend exist on the target only"),
         ({**TARGET_OPTIONS, "SANITIZE": "ON"}, "SANITIZE=ON exists on the host only"),
     ],
 )
