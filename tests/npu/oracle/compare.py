@@ -17,7 +17,7 @@ from tests.npu.oracle.graphs import Graph
 from tests.npu.oracle.tosa_graph import TosaGraph, random_inputs
 
 # Some graphs overflow with large inputs, which TOSA leaves open: smaller numbers are tried then.
-_MAGNITUDES = (1 << 28, 1 << 15, 1 << 7, 1 << 3, 1)
+_MAGNITUDES = (1 << 28, 1 << 15, 1 << 7, 1 << 3, 4, 2, 1)
 
 
 @dataclass(frozen=True)

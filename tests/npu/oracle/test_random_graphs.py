@@ -23,7 +23,7 @@ from tests.npu.oracle.networks import Network, networks
 from tests.npu.oracle.recompile import for_family
 from tests.npu.oracle.tools import run_reference, run_vela
 
-COUNT = int(os.environ.get("RANDOM_GRAPHS", "4"))
+COUNT = int(os.environ.get("RANDOM_GRAPHS", "3"))
 TARGETS = ("ethos-u55-128", "ethos-u85-256")
 
 

@@ -20,6 +20,7 @@ _DTYPES: dict[str, type[np.generic]] = {
     "INT64": np.int64,
 }
 _REARRANGING = ("RESHAPE", "CAST", "TILE", "CONCAT", "SLICE", "TRANSPOSE", "IDENTITY")
+_ARITHMETIC = ("ADD", "MUL", "REDUCE_SUM")
 
 
 @dataclass(frozen=True)
@@ -139,22 +140,37 @@ def _random(graph: TosaGraph, tensor: Tensor, rng: np.random.Generator, magnitud
         return rng.integers(0, 2, tensor.shape).astype(np.bool_)
     bounds = np.iinfo(tensor.dtype)
     low, high = max(bounds.min, -magnitude), min(bounds.max, magnitude)
-    limit, scales = _largest(graph, tensor.name)
-    if limit is not None:
-        low, high = 0, min(limit, magnitude) if scales else limit
+    role, largest = _role(graph, tensor.name)
+    if role == "index":
+        return _indices(rng, tensor, largest)
+    if role == "part of an index":
+        return _indices(rng, tensor, high)
+    if role == "shift":
+        low, high = 0, min(largest, magnitude)
     return rng.integers(low, high, tensor.shape, endpoint=True).astype(tensor.dtype)
 
 
-def _largest(graph: TosaGraph, name: str) -> tuple[int | None, bool]:
-    """The largest index or shift that an input may hold, and if it is a shift; None if it is neither."""
-    reached = {name}
+def _indices(rng: np.random.Generator, tensor: Tensor, largest: int) -> NDArray[Any]:
+    """Different along the last axis where possible: SCATTER must not write an element twice."""
+    width = tensor.shape[-1] if tensor.shape else 1
+    rows = int(np.prod(tensor.shape, dtype=int)) // max(width, 1)
+    distinct = width <= largest + 1
+    values = [rng.choice(largest + 1, width, replace=not distinct) for _ in range(rows)]
+    return np.array(values).reshape(tensor.shape).astype(tensor.dtype)
+
+
+def _role(graph: TosaGraph, name: str) -> tuple[str, int]:
+    """What an input is for, and the largest value that TOSA allows there (0: unknown)."""
+    reached, exact = {name}, True
     for operator in graph.operators:
         if not reached & set(operator.inputs):
             continue
         if operator.name in ("GATHER", "SCATTER") and operator.inputs[1] in reached:
-            return graph.tensors[operator.inputs[0]].shape[1] - 1, False
+            largest = graph.tensors[operator.inputs[0]].shape[1] - 1
+            return ("index", largest) if exact else ("part of an index", 0)
         if operator.name.endswith("_SHIFT") and operator.inputs[1] in reached:
-            return 8 * graph.tensors[operator.inputs[0]].dtype.itemsize - 1, True
-        if operator.name in _REARRANGING:
+            return "shift", 8 * graph.tensors[operator.inputs[0]].dtype.itemsize - 1
+        if operator.name in _REARRANGING + _ARITHMETIC and graph.tensors[operator.outputs[0]].kind == "INT32":
             reached |= set(operator.outputs)
-    return None, False
+            exact = exact and operator.name in _REARRANGING
+    return "value", 0
