@@ -291,6 +291,28 @@ def test_batch_norm(tmp_path: Path) -> None:
     np.testing.assert_allclose(result.out, want.numpy(), 1e-5, 1e-6)
 
 
+@pytest.mark.parametrize(
+    ("x", "parameters"),
+    [
+        (NHWC, ([2, 3], [1, 2], [1, 0], [1, 1], False)),
+        (Tensor(ints("int8", 2, 3, 7, 9)), ([3], [2], [1], [2], True)),
+        (Tensor(ints("int8", 3, 6, 5)), ([2, 2], [], [0, 0], [1, 1], True)),
+        (Tensor(np.where(bools(1, 2, 5, 5), np.nan, 1).astype(np.float32)), ([2, 2], [2, 2], [0], [1], True)),
+    ],
+)
+def test_max_pool(tmp_path: Path, x: Tensor, parameters: tuple[Value, ...]) -> None:
+    numbers = to_torch(x)  # ATen's int8 is not everywhere: floats hold it exactly
+    values, places = aten.max_pool2d_with_indices(numbers.float(), *parameters)
+    outs = (output(tuple(values.shape), str(x.array.dtype)), output(tuple(values.shape), "int64"))
+    calls = [
+        Call("aten::max_pool2d_with_indices.out", (x, *parameters, *outs), output=number) for number in (6, 7)
+    ]
+    maxima, found = run(calls, tmp_path)
+    assert maxima.status == OK, maxima.log
+    np.testing.assert_array_equal(maxima.out, values.numpy().astype(x.array.dtype))
+    np.testing.assert_array_equal(found.out, places.numpy())
+
+
 QUANTIZED = [("int8", -128, 127), ("uint8", 0, 255), ("int16", -32768, 32767), ("int32", -(2**31), 2**31 - 1)]
 
 
