@@ -155,7 +155,7 @@ _OTHERS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
     for kind, pattern in (
         (
             Kind.NOT_SIMULATED,
-            r"^Error: .*(?:no qemu-system-arm|is not executable; install|arrives in a later version)",
+            r"^Error: .*(?:no qemu-system-arm|is not executable; install)",
         ),
         (Kind.LOCKUP, r"\bCPU locked up\b|\block-?up\b"),
         (

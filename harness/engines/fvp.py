@@ -10,7 +10,7 @@ from harness.engines.environment import simulator_environment
 from harness.engines.execute import execute
 from harness.engines.identity import identify
 from harness.flow import EngineIdentity, RunResult, RunSpec
-from harness.targets import CORSTONE_300, FVP_BOARDS, Target, target_named
+from harness.targets import FVP_BOARDS, Target, target_named
 
 
 class FvpEngine:
@@ -24,15 +24,11 @@ class FvpEngine:
         return identify(self._executable)
 
     def capabilities(self, target: Target) -> Capabilities:
-        """Arm's runs the targets of its board; the stand-in those of Corstone-300, without an NPU so far."""
+        """Each simulates its own board, with the NPU; none models the cycles of the core."""
         board = FVP_BOARDS.get(self._executable.name)
         if board is not target.board:
             return Capabilities(True, reason=f"{self._executable.name} does not simulate {target.board.name}")
-        if self.identity().kind == "fvp":
-            return Capabilities(True, npu=True)
-        if board is not CORSTONE_300:
-            return Capabilities(True, reason=f"the stand-in does not simulate {board.name} yet")
-        return Capabilities(True)
+        return Capabilities(True, npu=True)
 
     def run(self, spec: RunSpec, directory: Path) -> RunResult:
         """Boot the board once.
