@@ -82,7 +82,7 @@ class Program:
 
     `pte`, `bpte`, `inputs` and `references` are files in `directory`; inputs and references
     are raw little-endian tensors in storage order. `operators` are the names that the runner
-    must have. `graph` is the lowered graph as text; `hashes` name each stage's product.
+    must have. `hashes` name each stage's product.
     """
 
     directory: Path

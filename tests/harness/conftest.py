@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import stat
 import sys
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 from harness.flow import RunSpec, TensorSpec, Tolerance
 from harness.targets import FVP_SSE300_U55
 from tests.harness.bench import LIMITS, REFERENCE, Bench, Fake, MakeFake
+
+# A shell's background job ignores Ctrl-C, and so would every process that the tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Shell and Python both read it; a "#!" line cannot name an interpreter with a blank in its path.
 LAUNCHER = """\

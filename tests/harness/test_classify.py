@@ -154,7 +154,10 @@ def test_status_of_a_failed_load(status: str, kind: OutcomeClass) -> None:
         ((*BOOT, *LOAD, log("F", "In function f(), assert failed (x): no")), OutcomeClass.ABORT),
         ((*BOOT, *LOAD, *RUN, log("F", "Tensors shall have same strides")), OutcomeClass.DIM_ORDER),
         ((*BOOT, *LOAD, *RUN, log("E", "Could not write output file out-0.bin.")), OutcomeClass.EXIT_STATUS),
-        ((BOOT[1], log("E", "Registration of operators or delegates failed (Internal).")), OutcomeClass.EXIT_STATUS),
+        (
+            (BOOT[1], log("E", "Registration of operators or delegates failed (Internal).")),
+            OutcomeClass.EXIT_STATUS,
+        ),
     ],
 )
 def test_failures_that_the_runner_reports(lines: Sequence[str], kind: OutcomeClass) -> None:

@@ -1,4 +1,4 @@
-"""Operators on Ethos-U55, U65 and U85: the whole computation on the NPU, 0 LSB against the TOSA reference model."""
+"""Operators on Ethos-U55, U65 and U85: computed by the NPU alone, 0 LSB against the TOSA reference model."""
 
 from __future__ import annotations
 

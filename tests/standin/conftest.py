@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +12,9 @@ import pytest
 
 from harness.standin.launchers import launcher_directory
 from harness.targets import CORSTONE_300, CORSTONE_320, FVP_SSE300_U55, FVP_SSE320, Board
+
+# A shell's background job ignores Ctrl-C, and so would every process that the tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FIRMWARE = Path(__file__).parent / "firmware"
 CFLAGS = ["-mcpu=cortex-m55", "-mthumb", "-O1", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib"]

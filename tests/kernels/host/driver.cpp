@@ -203,12 +203,14 @@ void run_call(Reader& in, FILE* responses) {
     const Tensor& out = stack[output_index]->toTensor();
     write_number(responses, out.dim());
     for (size_t i = 0; i < out.sizes().size(); ++i) write_number(responses, out.sizes()[i]);
-    size_t bytes = 0;
+    // The driver's own storage: a call may hide it from the kernel behind a null pointer.
+    const TensorStorage* storage = nullptr;
     for (const TensorStorage& t : call.tensors) {
-      if (t.impl == out.unsafeGetTensorImpl()) bytes = t.bytes;
+      if (t.impl == out.unsafeGetTensorImpl()) storage = &t;
     }
+    const size_t bytes = storage == nullptr ? 0 : storage->bytes;
     write_number(responses, bytes);
-    fwrite(out.const_data_ptr(), 1, bytes, responses);
+    if (bytes > 0) fwrite(storage->data, 1, bytes, responses);
   } else {
     write_number(responses, 0);
     write_number(responses, 0);

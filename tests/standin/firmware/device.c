@@ -41,7 +41,9 @@ int main(void) {
                    : "+r"(end)::"r4", "r5", "r6", "memory");
   show("moved by a group ", end - base - 16);
   __asm__ volatile("ldmdb %1, {r4, r5, r6}\n add %0, r4, r5\n add %0, r6"
-                   : "=&r"(a) : "r"(end) : "r4", "r5", "r6");
+                   : "=&r"(a)
+                   : "r"(end)
+                   : "r4", "r5", "r6");
   show("sum of a group ", a);
   __asm__ volatile("lda %0, [%1]" : "=r"(a) : "r"(base + 20));
   show("acquired ", a);

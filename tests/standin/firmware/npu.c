@@ -11,7 +11,9 @@ int main(void) {
   show("reset done", REG(STATUS));
   show("prot", REG(PROT));
   show("cmd", REG(CMD));
-  __asm__ volatile("strd %1, %2, [%0], #8" : "+r"(base) : "r"(1), "r"(2));  // ID and STATUS: read only
+  __asm__ volatile("strd %1, %2, [%0], #8"
+                   : "+r"(base)
+                   : "r"(1), "r"(2));  // ID and STATUS: read only
   show("id", REG(ID));
   show("status", REG(STATUS));
   base = NPU + BASEP;
@@ -25,10 +27,11 @@ int main(void) {
   __asm__ volatile("strb %0, [%1, #1]" ::"r"(0xAB), "r"(NPU + REGIONCFG));
   __asm__ volatile("strh %0, [%1, #2]" ::"r"(0x1234), "r"(NPU + REGIONCFG));
   show("regioncfg", *(volatile uint32_t*)(NPU - 0x10000000 + REGIONCFG));  // the non-secure view
-  __asm__ volatile("cmp %0, %0\n ittee eq\n streq %1, [%0]\n ldreq %1, [%0, #4]\n strne %1, [%0]\n movne %1, #0"
-                   : "+r"(base), "+r"(a)
-                   :
-                   : "cc", "memory");
+  __asm__ volatile(
+      "cmp %0, %0\n ittee eq\n streq %1, [%0]\n ldreq %1, [%0, #4]\n strne %1, [%0]\n movne %1, #0"
+      : "+r"(base), "+r"(a)
+      :
+      : "cc", "memory");
   show("in an IT block", a);
   REG(PMCR) = 0xFFFFFFFF;
   show("pmcr", REG(PMCR));

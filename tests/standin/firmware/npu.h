@@ -18,7 +18,7 @@ static void npu_handler(void) {
 static inline void npu_enable_interrupt(void) {
   static const void* table[16 + NPU_IRQ + 1] __attribute__((aligned(512)));
   table[16 + NPU_IRQ] = (void*)npu_handler;
-  *(volatile uint32_t*)0xE000ED08 = (uint32_t)table;                              // VTOR
+  *(volatile uint32_t*)0xE000ED08 = (uint32_t)table;                          // VTOR
   *(volatile uint32_t*)(0xE000E100 + NPU_IRQ / 32 * 4) = 1u << NPU_IRQ % 32;  // NVIC ISER
 }
 
