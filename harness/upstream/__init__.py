@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harness.engines import select_engine
 from harness.firmware.build import RunnerRequest, build_runner, known_operators
+from harness.firmware.sources import executorch_root
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 from harness.settings import Settings
 from harness.targets import TARGETS, Target, target_named
@@ -31,9 +32,9 @@ class Placement:
 
 @dataclass(frozen=True)
 class Suite:
-    """An upstream suite: its importable package, and the runners it needs given pytest's arguments."""
+    """An upstream suite: its folder in the package, and the runners it needs given pytest's arguments."""
 
-    package: str
+    folder: str
     placements: Callable[[Sequence[str]], tuple[Placement, ...]]
 
 
@@ -55,8 +56,8 @@ def _arm(arguments: Sequence[str]) -> tuple[Placement, ...]:
 
 
 SUITES = {
-    "cortex_m": Suite("executorch.backends.cortex_m.test.ops", _cortex_m),
-    "arm": Suite("executorch.backends.arm.test.ops", _arm),
+    "cortex_m": Suite("backends/cortex_m/test/ops", _cortex_m),
+    "arm": Suite("backends/arm/test/ops", _arm),
 }
 
 
@@ -84,7 +85,8 @@ def run_suite(
     # An own root directory and configuration: upstream's tests must not see those of this project.
     (root / "pytest.ini").write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "--rootdir", str(root), "-c", str(root / "pytest.ini")]
-    command += ["-p", "no:cacheprovider", "-p", "no:harness.plugin", "--pyargs", suite.package, *arguments]
+    command += ["-p", "no:cacheprovider", "-p", "no:harness.plugin", str(executorch_root() / suite.folder)]
+    command += arguments
     environment = _environment(root, simulators)
     return subprocess.run(command, cwd=root, env=environment, check=False).returncode
 
