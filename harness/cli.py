@@ -28,7 +28,7 @@ app.add_typer(npu_app, name="npu")
 _out = Console(highlight=False, soft_wrap=True)
 _err = Console(stderr=True, highlight=False, soft_wrap=True)
 
-EngineOption = Annotated[str, typer.Option(help=f"one of {', '.join(ENGINES)}")]
+EngineOption = Annotated[str | None, typer.Option(help=f"one of {', '.join(ENGINES)}")]
 TargetOption = Annotated[str, typer.Option(help=f"{', '.join(TARGETS)}; or a short id")]
 
 
@@ -70,12 +70,14 @@ def run(
     bundleio: Annotated[
         bool, typer.Option(help="boot with a bundle: inputs and references in one file")
     ] = False,
-    engine: EngineOption = "auto",
+    engine: EngineOption = None,
     inputs: Annotated[
         list[Path] | None, typer.Option("--input", "-i", help="raw input file of a .pte")
     ] = None,
     directory: Annotated[Path | None, typer.Option(help="keep the evidence here")] = None,
-    timelimit: Annotated[int, typer.Option(help="seconds after which the simulator stops the program")] = 120,
+    timelimit: Annotated[
+        int | None, typer.Option(help="seconds after which the simulator stops the program (default: 120)")
+    ] = None,
     qtol: Annotated[float, typer.Option(help="allowed difference in quantization steps")] = 0.0,
     atol: Annotated[float, typer.Option(help="allowed absolute difference")] = 0.0,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="print the console too")] = False,
@@ -89,7 +91,7 @@ def run(
     from harness.runfile import run_file
     from harness.session import Harness
 
-    settings = _settings(engine=engine, timelimit=timelimit, runner="suite")
+    settings = _settings(engine=engine, timelimit=timelimit)
     harness = Harness(settings, progress=lambda text: _err.print(text, markup=False))
     place = directory or Path(tempfile.mkdtemp(prefix="harness-run-"))
     attempt = run_file(
@@ -110,7 +112,7 @@ def run(
     _out.print(str(attempt.outcome), markup=False)
     if attempt.result is not None:
         identity = attempt.result.engine
-        _out.print(f"engine: {identity.kind}, {identity.name} {identity.version}", markup=False)
+        _out.print(f"engine: {identity.kind}, {identity.version}", markup=False)
         _out.print(f"evidence: {attempt.result.directory}", markup=False)
     if attempt.outcome.hint:
         _out.print(f"next: {attempt.outcome.hint}", markup=False)
@@ -177,7 +179,7 @@ def npu_disasm(
 def upstream(
     context: typer.Context,
     suite: Annotated[str, typer.Argument(help="cortex_m or arm")],
-    engine: EngineOption = "auto",
+    engine: EngineOption = None,
 ) -> None:
     """Run ExecuTorch's own operator tests from the installed wheel against our runner.
 
@@ -196,6 +198,9 @@ def main() -> None:
     except HarnessError as error:
         _err.print(str(error), markup=False)
         sys.exit(1)
-    except (SettingsError, KeyError) as error:
-        _err.print(str(error.args[0]), markup=False)
+    except (SettingsError, KeyError, ValueError) as error:
+        _err.print(str(error.args[0] if error.args else error), markup=False)
+        sys.exit(2)
+    except OSError as error:
+        _err.print(f"{error.filename or 'a file'}: {error.strerror or error}", markup=False)
         sys.exit(2)

@@ -66,8 +66,9 @@ def _fvps() -> list[Finding]:
                 continue
             try:
                 identity = identify(path)
-            except HarnessError as error:
-                findings.append(Finding(name, False, False, f"{path}  does not run", error.outcome.summary))
+            except (HarnessError, OSError) as error:
+                advice = f"{error}; repair it or take it off PATH"
+                findings.append(Finding(name, False, True, f"{path}  cannot be used", advice))
                 continue
             whose = "Arm's" if identity.kind == "fvp" else "our stand-in"
             findings.append(Finding(name, True, False, f"{path}  {identity.version}  ({whose})"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,12 @@ class Tolerance:
     atol: float = 0.0
     rtol: float = 0.0
     qtol: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a limit that is negative, infinite or no number."""
+        for name, value in asdict(self).items():
+            if not (isfinite(value) and value >= 0):
+                raise ValueError(f"{name} is {value}; a limit is a finite number, at least 0")
 
 
 @dataclass(frozen=True)

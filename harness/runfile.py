@@ -78,7 +78,7 @@ def _module_case(file: Path, target: Target, tolerance: Tolerance) -> Case:
         namespace = runpy.run_path(str(file), run_name="__harness__")
     except FileNotFoundError as error:
         raise _refused(f"cannot read {file}: {error.strerror}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _refused(f"{file} raises {type(error).__name__}: {error}") from error
     absent = [name for name in (_MODEL, _INPUTS) if name not in namespace]
     if absent:

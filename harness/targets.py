@@ -199,5 +199,5 @@ def target_named(name: str) -> Target:
     for target in TARGETS.values():
         if name in (target.name, target.short_id):
             return target
-    known = ", ".join(TARGETS)
+    known = ", ".join(f"{target.name} ({target.short_id})" for target in TARGETS.values())
     raise KeyError(f"unknown target '{name}'; known: {known}")

@@ -47,7 +47,7 @@ class Steps:
             yield
         except HarnessError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = "".join(traceback.format_exception(error))
             log = self.keep({"lower.log": text.encode()}) / "lower.log"
             summary = f"{what} failed: {_first_line(error)}"

@@ -39,7 +39,8 @@ class Differences:
     @property
     def beyond(self) -> NDArray[np.bool_]:
         """True where an element fails."""
-        return np.asarray(self.error > self.limit)
+        # Not `error > limit`: a limit that is NaN must fail.
+        return np.asarray(~(self.error <= self.limit))
 
 
 def compare_outputs(
@@ -129,7 +130,8 @@ def compare_arrays(
 
 def _differences(got: Array, expected: Array, spec: TensorSpec, tolerance: Tolerance) -> Differences:
     if got.dtype.kind == "b":
-        got, expected = got.astype(np.int8), expected.astype(np.int8)
+        # No tolerance turns a false into a true.
+        got, expected, tolerance = got.astype(np.int8), expected.astype(np.int8), Tolerance()
     if got.dtype.kind in "iu":
         # Exact for 64 bits: the magnitude of a difference always fits an unsigned word.
         high, low = np.maximum(got, expected), np.minimum(got, expected)
@@ -177,7 +179,7 @@ def _problem(result: Comparison, spec: TensorSpec) -> OutcomeClass:
     """LSB_TIE if rounding explains all differences, else WRONG."""
     quantized = spec.scale is not None or spec.dtype in _QUANTIZED
     few = result.mismatches <= max(1, TIE_SHARE * result.elements)
-    if quantized and result.worst_lsb is not None and result.worst_lsb <= 1 and few:
+    if quantized and result.worst_lsb is not None and result.worst_lsb == 1 and few:
         return OutcomeClass.LSB_TIE
     return OutcomeClass.WRONG
 

@@ -62,7 +62,10 @@ def wrong(evidence: Evidence) -> Outcome | None:
 
 
 def not_compared(evidence: Evidence) -> Outcome | None:
-    """NO_VERDICT: an output without a reference."""
+    """NO_VERDICT: an output without a reference, or no output that can be compared at all."""
+    if not evidence.comparisons and not evidence.outputs:
+        summary = "the run ended well, but no output is a tensor: nothing was compared"
+        return Outcome(Phase.VERIFY, OutcomeClass.NO_VERDICT, summary, "return a tensor from the module")
     compared = {evidence.spec.output_names[entry.index] for entry in evidence.comparisons}
     rest = [state.name for state in evidence.outputs if state.name not in compared]
     if not rest:
@@ -88,6 +91,10 @@ def device_verdict(evidence: Evidence) -> Outcome | None:
         return Outcome(
             Phase.VERIFY, OutcomeClass.WRONG, summary, f"see the lines before Test_result in {LOG_NAME}"
         )
+    if evidence.tests > 1:
+        summary = f"the bundle has {evidence.tests} test cases, and the host compares the first only"
+        hint = "bundle one test case a file: the device's own comparison is no proof"
+        return Outcome(Phase.VERIFY, OutcomeClass.NO_VERDICT, summary, hint, {"tests": evidence.tests})
     failed = any(not good for _, good in evidence.device_verdicts)
     if failed and all(entry.worst == 0 for entry in evidence.comparisons):
         summary = "the device's comparison fails although the outputs equal the host's references"

@@ -44,10 +44,11 @@ def memory(evidence: Evidence) -> Outcome | None:
     if event is None:
         return None
     needed, available = event.values["needed"], event.values["available"]
-    pool = str(event.values.get("pool", "")).strip().rstrip(".")
+    pool = str(event.values.get("pool", "")).partition(" of ")[0].strip().rstrip(".")
     where = f" in pool {pool}" if pool else ""
     summary = f"allocation failed{where}: {needed} bytes needed, {available} available"
-    hint = f"build the runner with {pool.upper() or 'the'} POOL_SIZE ≥ {needed}"
+    option = f"{pool.upper().replace(' ', '_')}_POOL_SIZE" if pool else "POOL_SIZE"
+    hint = f"build the runner with the CMake option {option} ≥ {needed} (docs/runtime.md)"
     detail = {"needed": needed, "available": available, "pool": pool}
     return Outcome(evidence.phase_before(event), OutcomeClass.MEM, summary, hint, detail)
 

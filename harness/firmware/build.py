@@ -22,6 +22,12 @@ from harness.flow import RunnerElf
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 from harness.targets import Target
 
+# They would change a build without changing its key.
+_COMPILER_VARIABLES = frozenset(
+    ("CC", "CXX", "ASM", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "ASMFLAGS", "LDFLAGS", "LIBRARY_PATH")
+    + ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
+)
+
 Progress = Callable[[str], None]
 
 
@@ -54,27 +60,36 @@ def build_runner(request: RunnerRequest, cache: Path, progress: Progress = lambd
         HarnessError: ENV/TOOLCHAIN, CONFIG/MISSING_OP, CONFIG/OPTIONS, BUILD/* or INFRA/OOM; the
             compiler's output is in `build.log` in the directory that the message names.
     """
-    if request.platform == "target" and (request.runtime != "ours" or request.sanitize):
-        raise HarnessError(
-            Outcome(
-                Phase.BUILD,
-                OutcomeClass.CONFIG_OPTIONS,
-                f"runtime '{request.runtime}' and sanitizers are for the host only"
-                if request.sanitize
-                else f"runtime '{request.runtime}' has no build for {request.target.name}",
-                "use RUNTIME=ours on the target",
-            )
-        )
+    _check_options(request)
     toolchain = arm_toolchain() if request.platform == "target" else host_toolchain()
     chosen = registration.generate(_load_operators(), request.operators)
     directory = cache / "firmware" / _key(request, chosen, toolchain)
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        summary = f"cannot write the cache: {error}"
+        raise HarnessError(
+            Outcome(Phase.BUILD, OutcomeClass.CONFIG_OPTIONS, summary, "choose another one with --cache")
+        ) from error
     with FileLock(directory / "lock"):
         if not (directory / "done").is_file():
             progress(f"building the runner for {request.target.name} ({len(chosen.operators)} operators)")
             _build(request, chosen, toolchain, directory)
             (directory / "done").touch()
     return _accept(request, directory)
+
+
+def _check_options(request: RunnerRequest) -> None:
+    problems = {
+        f"platform '{request.platform}': target or host": request.platform in ("target", "host"),
+        f"runtime '{request.runtime}': ours or wheel": request.runtime in ("ours", "wheel"),
+        "runtime 'wheel' exists on the host only": request.runtime == "ours" or request.platform == "host",
+        "sanitizers exist on the host only": not request.sanitize or request.platform == "host",
+    }
+    for problem, good in problems.items():
+        if not good:
+            hint = "`harness build --help` shows the combinations; --platform host is this machine"
+            raise HarnessError(Outcome(Phase.BUILD, OutcomeClass.CONFIG_OPTIONS, problem, hint))
 
 
 def _accept(request: RunnerRequest, directory: Path) -> RunnerElf:
@@ -117,6 +132,7 @@ def _key(request: RunnerRequest, chosen: registration.Registration, toolchain: T
         "sanitize": request.sanitize,
         "toolchain": toolchain.identity,
         "sources": str(sources.source_root()),
+        "headers": str(sources.executorch_root()),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
@@ -158,7 +174,12 @@ def _run(argv: list[str], log: Path) -> None:
         stream.write((" ".join(argv) + "\n").encode())
         stream.flush()
         process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={name: value for name, value in os.environ.items() if name not in _COMPILER_VARIABLES},
         )
         try:
             status = process.wait()

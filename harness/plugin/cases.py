@@ -21,7 +21,10 @@ def cases(targets: str, /, **declared: Case) -> pytest.MarkDecorator:
 
     Raises:
         KeyError: an unknown target.
+        ValueError: no target or no case, which pytest would turn into a silent skip.
     """
+    if not targets.split() or not declared:
+        raise ValueError("cases(...) needs at least one target and one case")
     return pytest.mark.parametrize(
         "case",
         [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -76,7 +77,8 @@ def attempt_directory(
 ) -> Callable[[], Path]:
     """Makes one new directory for each attempt of this test, under `--artifacts` if given."""
     settings = request.config.stash[SETTINGS]
-    name = re.sub(r"[^\w.-]+", "_", request.node.nodeid).strip("_")[-100:]
+    readable = re.sub(r"[^\w.-]+", "_", request.node.nodeid).strip("_")[-100:]
+    name = f"{readable}-{sha256(request.node.nodeid.encode()).hexdigest()[:8]}"
 
     def make() -> Path:
         number = len(request.node.stash.setdefault(ATTEMPTS, [])) + 1

@@ -10,6 +10,7 @@ from _pytest.runner import runtestprotocol
 
 from harness.flow import Attempt
 from harness.plugin.fixtures import ATTEMPTS
+from harness.plugin.options import item_case
 
 PROPERTY = "corstone_attempts"
 
@@ -27,11 +28,11 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the attempts to the report; user properties travel from xdist workers and into JUnit."""
+    """Attach the attempts to the report of a case; user properties travel from xdist workers."""
     report = yield
     if report.when == "call":
         attempts = item.stash.get(ATTEMPTS, [])
-        if attempts:
+        if attempts or item_case(item) is not None:
             report.user_properties.append((PROPERTY, json.dumps([_row(a) for a in attempts])))
     return report
 

@@ -23,29 +23,32 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Count the cases by engine and list the outcome of every red one."""
-    rows = [
+    cases = [
         (report.nodeid, report.outcome, attempts)
         for reports in terminalreporter.stats.values()
         for report in reports
-        if isinstance(report, pytest.TestReport) and (attempts := attempts_of(report))
+        if isinstance(report, pytest.TestReport) and (attempts := attempts_of(report)) is not None
     ]
-    if not rows:
+    if not cases:
         return
+    rows = [row for row in cases if row[2]]
     terminalreporter.section("corstone")
     terminalreporter.line(engine_line([attempts[-1] for _, _, attempts in rows]))
+    if len(rows) < len(cases):
+        terminalreporter.line(f"{len(cases) - len(rows)} further tests declare a case and booted nothing")
     for nodeid, outcome, attempts in rows:
         last = attempts[-1]
         if outcome == "failed":
             terminalreporter.line(f"{last['class']} in phase {last['phase']}  {nodeid}")
 
 
-def attempts_of(report: pytest.TestReport) -> list[dict[str, Any]]:
-    """The attempts that a report carries; empty for a test that made none."""
+def attempts_of(report: pytest.TestReport) -> list[dict[str, Any]] | None:
+    """The attempts that a report carries; empty for a case that made none, None for a test without a case."""
     for name, value in report.user_properties:
         if name == PROPERTY and isinstance(value, str):
             attempts: list[dict[str, Any]] = json.loads(value)
             return attempts
-    return []
+    return None
 
 
 def engine_line(last_attempts: list[dict[str, Any]]) -> str:

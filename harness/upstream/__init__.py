@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from harness.engines import select_engine
@@ -74,20 +75,25 @@ def run_suite(
         raise _options(f"unknown suite '{name}'", f"one of: {', '.join(SUITES)}")
     if settings.engine == "host":
         raise _options("upstream's tests start an FVP; --engine host has none", "use --engine standin")
-    root = settings.cache / "upstream" / name
-    simulators = []
-    for placement in suite.placements(arguments):
-        engine = select_engine(settings.engine, placement.target)
-        simulators.append(Path(engine.identity().path).parent)
-        elf = build_runner(RunnerRequest(placement.target, known_operators()), settings.cache, progress)
+    placements = suite.placements(arguments)
+    simulators = [Path(select_engine(settings.engine, p.target).identity().path) for p in placements]
+    elves = [
+        build_runner(RunnerRequest(p.target, known_operators()), settings.cache, progress) for p in placements
+    ]
+    # One folder for each set of runners and simulators: two checkouts never see each other's.
+    parts = [*(elf.sha256 for elf in elves), *map(str, simulators)]
+    root = settings.cache / "upstream" / f"{name}-{sha256(' '.join(parts).encode()).hexdigest()[:16]}"
+    for placement, elf, simulator in zip(placements, elves, simulators, strict=True):
         for directory in placement.directories:
             _place(elf.path, root / "arm_test" / directory / "arm_executor_runner")
+        _link(simulator, root / "bin")
     # An own root directory and configuration: upstream's tests must not see those of this project.
     (root / "pytest.ini").write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "--rootdir", str(root), "-c", str(root / "pytest.ini")]
     command += ["-p", "no:cacheprovider", "-p", "no:harness.plugin", str(executorch_root() / suite.folder)]
     command += arguments
-    environment = _environment(root, simulators)
+    path = f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    environment = {**os.environ, "EXECUTORCH_ROOT": str(root), "PATH": path}
     return subprocess.run(command, cwd=root, env=environment, check=False).returncode
 
 
@@ -98,9 +104,13 @@ def _place(elf: Path, place: Path) -> None:
     fresh.replace(place)
 
 
-def _environment(root: Path, simulators: Sequence[Path]) -> dict[str, str]:
-    path = os.pathsep.join([*map(str, dict.fromkeys(simulators)), os.environ.get("PATH", "")])
-    return {**os.environ, "EXECUTORCH_ROOT": str(root), "PATH": path}
+def _link(simulator: Path, folder: Path) -> None:
+    """Only the chosen executables are on PATH: a folder of launchers holds the names of all boards."""
+    folder.mkdir(parents=True, exist_ok=True)
+    fresh = folder / f".{simulator.name}.{os.getpid()}"
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(simulator)
+    fresh.replace(folder / simulator.name)
 
 
 def _selected(option: str, arguments: Sequence[str]) -> list[str]:
