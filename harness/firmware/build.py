@@ -24,8 +24,8 @@ from harness.targets import Target
 
 # They would change a build without changing its key.
 _COMPILER_VARIABLES = frozenset(
-    ("CC", "CXX", "ASM", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "ASMFLAGS", "LDFLAGS", "LIBRARY_PATH")
-    + ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
+    {"CC", "CXX", "ASM", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "ASMFLAGS", "LDFLAGS", "LIBRARY_PATH", "CPATH"}
+    | {"C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE"}
 )
 
 Progress = Callable[[str], None]

@@ -34,8 +34,8 @@ def test_no_tolerance_turns_a_false_into_a_true(tmp_path: Path) -> None:
 
 
 def test_a_scale_that_is_no_number_accepts_nothing(tmp_path: Path) -> None:
-    (tmp_path / "out").write_bytes(np.float32([9]).tobytes())
-    (tmp_path / "ref").write_bytes(np.float32([0]).tobytes())
+    (tmp_path / "out").write_bytes(np.array([9], np.float32).tobytes())
+    (tmp_path / "ref").write_bytes(np.array([0], np.float32).tobytes())
     spec = TensorSpec("float32", (1,), (0,), scale=math.nan, zero_point=0)
     (result,) = compare_outputs(tmp_path, ["out"], ["ref"], [spec], Tolerance(qtol=1))
     assert not result.ok
