@@ -98,11 +98,11 @@ def _tuple(inputs: Any) -> tuple[Any, ...]:
 
 
 def _forward(program: pte.ProgramFile) -> pte.Method:
-    for method in program.methods:
-        if method.name == "forward":
-            return method
-    names = ", ".join(method.name for method in program.methods)
-    raise _invalid(f"the program has no method 'forward', only: {names}")
+    try:
+        return program.method("forward")
+    except KeyError as error:
+        names = ", ".join(method.name for method in program.methods)
+        raise _invalid(f"the program has no method 'forward', only: {names}") from error
 
 
 def _from_bundle(bundle: pte.BundleFile, file: Path, directory: Path, target: Target) -> Program:

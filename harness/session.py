@@ -12,7 +12,7 @@ from harness.firmware.build import RunnerRequest, build_runner, known_operators
 from harness.flow import Attempt, Case, Limits, Program, RunnerElf, RunSpec, Tolerance
 from harness.outcomes import HarnessError
 from harness.settings import Settings
-from harness.targets import Target
+from harness.targets import TARGETS, Target
 
 Progress = Callable[[str], None]
 
@@ -97,8 +97,6 @@ class Harness:
 
 def program_target(program: Program) -> Target:
     """The target that `program` was lowered for."""
-    from harness.targets import TARGETS
-
     return TARGETS[program.target]
 
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,7 @@ def _accept(request: RunnerRequest, directory: Path) -> RunnerElf:
     return elf.runner_elf(path, elf.read_elf(path), manifest)
 
 
+@lru_cache(maxsize=1)
 def _load_operators() -> tuple[registration.Operator, ...]:
     return registration.load_operators(sources.source_root() / "kernels" / "operators.yaml")
 
