@@ -232,12 +232,16 @@ def _hints(kind: type) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(kind)}
 
 
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Record)
+
+
 def _decode(kind: Any, raw: Any, where: str) -> Any:
     """The value of type `kind` from plain JSON; `where` names it in a message."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return None if raw is None else _decode(arguments[0], raw, where)
-    if isinstance(kind, type) and issubclass(kind, Record):
+    if _is_record(kind):
         hints = _hints(kind)
         if not isinstance(raw, dict) or raw.keys() != hints.keys():
             differing = sorted(hints.keys() ^ raw.keys()) if isinstance(raw, dict) else []
