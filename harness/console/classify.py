@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.console import rules_machine, rules_outputs, rules_program
+from harness.console import rules_machine, rules_npu, rules_outputs, rules_program
 from harness.console.evidence import Evidence
 from harness.outcomes import Outcome
 
@@ -30,6 +30,8 @@ RULES: tuple[Rule, ...] = (
     rules_machine.crash,
     rules_program.usage,
     rules_program.inputs,
+    rules_npu.unsuitable,
+    rules_npu.failed,
     rules_program.load_failed,
     rules_program.run_failed,
     rules_machine.own_limit,

@@ -56,6 +56,10 @@ class Kind(str, Enum):
     NOT_SIMULATED = "not simulated"
     SIMULATOR_LOST = "simulator lost"
     SANITIZER = "sanitizer"
+    NPU_FAILED = "npu failed"
+    NPU_MODEL_FAILED = "npu model failed"
+    NO_NPU = "no npu"
+    OTHER_NPU = "other npu"
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,16 @@ _MESSAGES: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
         (Kind.FAULT, r"(?P<name>(?:Hard|Usage|Bus|MemManage|Memory management|Secure) ?[Ff]ault)\b"),
         (Kind.FAULT_CAUSE, r"Exception \d+: (?P<cause>.+?)\.?$"),
         (Kind.NO_SEMIHOSTING, r"[Ss]emihosting is off"),
+        # The Ethos-U driver of the runner: the same on every engine.
+        (
+            Kind.NPU_FAILED,
+            rf"NPU (?P<what>.+?) at byte (?P<offset>\d+) of (?P<size>\d+) of the command stream"
+            rf" \(STATUS=(?P<status>{_HEX})\)",
+        ),
+        (Kind.NPU_FAILED, rf"NPU at {_HEX} (?P<what>does not leave reset) \(STATUS=(?P<status>{_HEX})\)"),
+        (Kind.NPU_FAILED, rf"NPU (?P<what>refuses privileged secure accesses) \(PROT={_HEX}\)"),
+        (Kind.NO_NPU, r"There is no NPU at |Backend \S+ is not (?:registered|available)"),
+        (Kind.OTHER_NPU, r"program is compiled for "),
     )
 )
 
@@ -168,6 +182,11 @@ _OTHERS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
             r"unknown (?:parameter|option)|parameter .*(?:not found|does not exist|expected NAME)",
         ),
         (Kind.BAD_OPTION, rf"^{_ERROR}(?:option |--data |time limit |no program|two programs)"),
+        (
+            Kind.NPU_MODEL_FAILED,
+            rf"^{_ERROR}NPU: (?P<what>parse|bus|unimplemented|internal) error(?: in (?P<operation>\w+))?"
+            r"(?: at byte (?P<offset>0x[0-9a-f]+))?",
+        ),
         (Kind.SIMULATOR_LOST, rf"^{_ERROR}"),
         (Kind.STRIDES, r"shall have same strides"),
         (Kind.FAULT, r"\b(?P<name>(?:hard|usage|bus|memmanage|secure) ?fault)\b"),
