@@ -50,7 +50,7 @@ def run_selftest(directory: Path, *defines: str) -> subprocess.CompletedProcess[
         "-o",
         elf,
     ]
-    compile_for_arm([*build, *link, SELFTEST / "selftest.cpp"])
+    compile_for_arm([*build, *link, *sorted(SELFTEST.glob("*.cpp"))])
     qemu = [find_tool("qemu-system-arm").path, "-M", "mps3-an547", "-nographic", "-monitor", "none"]
     semihosting = ["-semihosting-config", "enable=on,target=native", "-kernel", str(elf)]
     return subprocess.run(
