@@ -180,15 +180,26 @@ def upstream(
     context: typer.Context,
     suite: Annotated[str, typer.Argument(help="cortex_m or arm")],
     engine: EngineOption = None,
+    part: Annotated[
+        str, typer.Option("--slice", help="K/N: every N-th of the selected tests, from the K-th on")
+    ] = "",
+    cortex_m_qdq: Annotated[
+        bool,
+        typer.Option("--cortex-m-qdq", help="arm: quantize at the delegates' borders by cortex_m operators"),
+    ] = False,
+    records: Annotated[Path | None, typer.Option(help="keep one JSON line a test in this file")] = None,
 ) -> None:
     """Run ExecuTorch's own operator tests from the installed wheel against our runner.
 
-    Further arguments go to pytest, e.g.: harness upstream cortex_m -k "implementation and test_add"
+    Further arguments go to pytest, e.g.: harness upstream cortex_m -k "implementation and test_add".
+    The end says how many tests booted; the exit status is 0 only if every result is the one that
+    harness/upstream/expectations knows.
     """
-    from harness.upstream import run_suite
+    from harness.upstream import SuiteRun, run_suite
 
+    run = SuiteRun(suite, tuple(context.args), part, cortex_m_qdq, records)
     settings = _settings(engine=engine)
-    raise typer.Exit(run_suite(suite, context.args, settings, lambda text: _err.print(text, markup=False)))
+    raise typer.Exit(run_suite(run, settings, lambda text: _err.print(text, markup=False)))
 
 
 def main() -> None:

@@ -1,0 +1,153 @@
+"""Runs one of ExecuTorch's own suites, and says what changed against what is known of it.
+
+Upstream looks up fixed ELFs below EXECUTORCH_ROOT and the FVP by name on PATH; both are laid out for
+it, and its test files stay untouched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+from harness.engines import select_engine
+from harness.firmware.build import RunnerRequest, build_runner, known_operators
+from harness.firmware.sources import executorch_root
+from harness.settings import Settings
+from harness.upstream import expectations
+from harness.upstream.recorder import RECORDS, SLICE, Record, read_records
+from harness.upstream.suites import Placement, options_error, suite_named
+
+Progress = Callable[[str], None]
+# Statuses of pytest that say how tests went; all others mean that the session itself did not.
+_OUTCOMES = (0, 1)
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    """How a suite is run.
+
+    Attributes:
+        name: of the suite.
+        arguments: further ones for pytest.
+        slice: "K/N" runs every N-th of the selected tests, from the K-th on; empty runs all.
+        cortex_m_qdq: quantize and dequantize at the borders of delegates on the cortex_m operators.
+        records: file to keep the records of the tests in, one JSON line each.
+    """
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    slice: str = ""
+    cortex_m_qdq: bool = False
+    records: Path | None = None
+
+
+def run_suite(run: SuiteRun, settings: Settings, progress: Progress) -> int:
+    """Run a suite and print what became of it; returns an exit status.
+
+    The status is 0 if every result is as known (`expectations`), 1 if one is not, else pytest's own.
+
+    Raises:
+        HarnessError: unknown suite or target, a build that fails, an absent engine.
+        ValueError: a slice that is none.
+    """
+    suite = suite_named(run.name)
+    if settings.engine == "host":
+        raise options_error("upstream's tests start an FVP; --engine host has none", "use --engine standin")
+    _check_slice(run.slice)
+    root = lay_out(run.name, suite.placements(run.arguments), settings, progress)
+    with tempfile.TemporaryDirectory(prefix="corstone-upstream-") as scratch:
+        path = run.records.resolve() if run.records else Path(scratch) / "records.jsonl"
+        path.unlink(missing_ok=True)
+        status = _pytest(run, root, path, executorch_root() / suite.folder)
+        records = read_records(path)
+    if status not in _OUTCOMES or _only_collected(run.arguments):
+        return status
+    return _report(run, records, suite.parts, progress)
+
+
+def lay_out(
+    name: str, placements: Sequence[Placement], settings: Settings, progress: Progress = lambda _: None
+) -> Path:
+    """Build the runners and put them, and the simulators, where upstream looks; returns EXECUTORCH_ROOT."""
+    simulators = [Path(select_engine(settings.engine, p.target).identity().path) for p in placements]
+    elves = [
+        build_runner(RunnerRequest(p.target, known_operators()), settings.cache, progress) for p in placements
+    ]
+    # One folder for each set of runners and simulators: two checkouts never see each other's.
+    parts = [*(elf.sha256 for elf in elves), *map(str, simulators)]
+    root = settings.cache / "upstream" / f"{name}-{sha256(' '.join(parts).encode()).hexdigest()[:16]}"
+    for placement, elf, simulator in zip(placements, elves, simulators, strict=True):
+        for directory in placement.directories:
+            _place(elf.path, root / "arm_test" / directory / "arm_executor_runner")
+        _link(simulator, root / "bin")
+    # An own root directory and configuration: upstream's tests must not see those of this project.
+    (root / "pytest.ini").write_text("[pytest]\n")
+    return root
+
+
+def _pytest(run: SuiteRun, root: Path, records: Path, folder: Path) -> int:
+    command = [sys.executable, "-m", "pytest", "--rootdir", str(root), "-c", str(root / "pytest.ini")]
+    command += ["-p", "no:cacheprovider", "-p", "no:harness.plugin", "-p", "harness.upstream.recorder"]
+    if run.cortex_m_qdq:
+        command += ["-p", "harness.upstream.cortex_m_qdq"]
+    command += [str(folder), *run.arguments]
+    environment = {
+        **os.environ,
+        "EXECUTORCH_ROOT": str(root),
+        "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
+        RECORDS: str(records),
+        SLICE: run.slice,
+    }
+    # Workers share the cores already.
+    environment.setdefault("OMP_NUM_THREADS", "1")
+    return subprocess.run(command, cwd=root, env=environment, check=False).returncode
+
+
+def _report(run: SuiteRun, records: Sequence[Record], parts: Sequence[str], progress: Progress) -> int:
+    known = expectations.load(run.name)
+    for name, counts in expectations.table(records, parts):
+        progress(f"{name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    changes = expectations.changes(records, known)
+    if known.executorch and known.executorch != (installed := version("executorch")):
+        changes.append(
+            f"executorch {installed} is installed, the expectations are those of {known.executorch}"
+        )
+    for line in changes:
+        progress(f"changed: {line}")
+    if changes:
+        progress(f"{len(changes)} changes against harness/upstream/expectations/{run.name}.yaml")
+    return 1 if changes or not records else 0
+
+
+def _check_slice(text: str) -> None:
+    first, _, count = text.partition("/")
+    if text and not (first.isdigit() and count.isdigit() and int(first) < int(count)):
+        raise ValueError(f"--slice {text}: expected K/N with 0 <= K < N, e.g. 0/64")
+
+
+def _only_collected(arguments: Sequence[str]) -> bool:
+    return any(word in ("--collect-only", "--co", "--help", "-h", "--version") for word in arguments)
+
+
+def _place(elf: Path, place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    fresh = place.with_suffix(f".{os.getpid()}")
+    shutil.copyfile(elf, fresh)
+    fresh.replace(place)
+
+
+def _link(simulator: Path, folder: Path) -> None:
+    """Only the chosen executables are on PATH: a folder of launchers holds the names of all boards."""
+    folder.mkdir(parents=True, exist_ok=True)
+    fresh = folder / f".{simulator.name}.{os.getpid()}"
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(simulator)
+    fresh.replace(folder / simulator.name)
