@@ -132,7 +132,7 @@ def signature_of_text(text: str, where: str = "test") -> str:
 def specific(text: str) -> bool:
     """True for a signature that names a cause, so that equal ones in different tests have one cause.
 
-    Wrong values, limits and missing outputs say how a test failed; another test may fail so for another reason.
+    Wrong values, limits and missing outputs say how a test failed; another may fail so for another reason.
     """
     head, _, body = text.partition(": ")
     kind = head.partition("/")[2]

@@ -22,7 +22,7 @@ class Interval:
     high: float
 
     def __str__(self) -> str:
-        return f"{percent(self.low)}–{percent(self.high)}"
+        return f"{percent(self.low)} to {percent(self.high)}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def wilson(failures: int, runs: int, confidence: float = CONFIDENCE) -> Interval
 
 
 def exact_upper(failures: int, runs: int, confidence: float = CONFIDENCE) -> float:
-    """One-sided exact upper bound: the largest rate that still gives so few failures with probability 1 - c."""
+    """One-sided exact upper bound: the largest rate that gives so few failures with probability 1 - c."""
     Rate(failures, runs)
     if failures == runs:
         return 1.0
@@ -127,7 +127,7 @@ def percent(share: float) -> str:
     """A share for people: two digits, more near 0 and 1 ("16 %", "0.9 %", "99.8 %")."""
     value = 100 * share
     distance = min(value, 100 - value)
-    digits = 0 if distance >= 10 or distance == 0 else (1 if distance >= 0.095 else 2)
+    digits = 0 if distance >= 10 or distance < 0.005 else (1 if distance >= 0.095 else 2)
     return f"{value:.{digits}f} %"
 
 

@@ -1,14 +1,15 @@
 """What changes over time: flips, entropy, change points, drifting margins, broken infrastructure. Pure.
 
 Sources: S. S. Wilks, Annals of Mathematical Statistics 9 (1938), for the likelihood ratio; Y. Benjamini,
-Y. Hochberg, Journal of the Royal Statistical Society B 57 (1995); E. S. Page, Biometrika 41 (1954), for CUSUM,
-with the usual slack of half a deviation and a limit of five.
+Y. Hochberg, Journal of the Royal Statistical Society B 57 (1995); E. S. Page, Biometrika 41 (1954), for
+CUSUM, with the usual slack of half a deviation and a limit of five.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import erfc, isfinite, log2, sqrt
 from statistics import median, pstdev
 
@@ -17,7 +18,7 @@ from harness.outcomes import Phase
 
 # [days] Weight of an outcome halves in this time; 21 to 30 are usual.
 HALF_LIFE = 25.0
-# Share of a session's tests that fail before the program runs, from which on the session tells nothing of them.
+# Share of a session's tests that fail before the program runs, from which on the machine is to blame.
 INFRASTRUCTURE_SHARE = 0.8
 # A session of fewer tests than this says nothing about infrastructure by their share.
 INFRASTRUCTURE_TESTS = 5
@@ -30,7 +31,7 @@ _EARLY = {Phase.BUILD.value, Phase.LAUNCH.value, Phase.BOOT.value}
 
 @dataclass(frozen=True)
 class Seen:
-    """One outcome of a test: when (seconds since the epoch), whether red, under which versions or revision."""
+    """One outcome of a test: seconds since the epoch, whether red, under which version or revision."""
 
     time: float
     red: bool
@@ -44,7 +45,7 @@ def weights(times: Sequence[float], now: float, half_life: float = HALF_LIFE) ->
 
 def flip_rate(history: Sequence[Seen], now: float, half_life: float = HALF_LIFE) -> float:
     """Share of neighbouring outcomes that differ, weighted by age; 0 for fewer than two."""
-    pairs = list(zip(history, history[1:], strict=False))
+    pairs = list(pairwise(history))
     weight = weights([later.time for _, later in pairs], now, half_life)
     flips = sum(w for w, (a, b) in zip(weight, pairs, strict=True) if a.red != b.red)
     return flips / sum(weight) if pairs else 0.0
