@@ -269,13 +269,22 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One run made for a case, judged."""
+    """One run made for a case, judged.
+
+    `rung` is the rung of the rerun ladder that made it ("first" for the first), `changed` the one factor
+    that it changed ("seed 1", "scalar kernels"). `hashes` are those of the program's stages. `load` is
+    the share of the run's time in which tasks of this host waited for a core, None where unknown.
+    """
 
     number: int
     outcome: Outcome
     result: RunResult | None = None
     comparisons: tuple[Comparison, ...] = ()
     durations: Mapping[str, float] = field(default_factory=dict)
+    rung: str = "first"
+    changed: str = ""
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    load: float | None = None
 
     def with_number(self, number: int) -> Attempt:
         """The same attempt, counted as `number`."""
