@@ -11,6 +11,7 @@ import platformdirs
 
 ENGINES = ("auto", "fvp", "standin", "host")
 RUNNERS = ("suite", "program")
+FLAKY = ("fail", "warn")
 
 
 class SettingsError(ValueError):
@@ -26,6 +27,7 @@ class Option:
     help: str
     choices: tuple[str, ...] = ()
     repeatable: bool = False
+    switch: bool = False
 
     @property
     def flag(self) -> str:
@@ -68,6 +70,19 @@ OPTIONS = (
     Option(
         "artifacts", "", "directory for the evidence of each attempt (default: pytest's temporary directory)"
     ),
+    Option("reruns-budget", "120", "seconds that a session may spend on reruns of failures"),
+    Option("reruns-failures", "5", "failures of a session that are rerun"),
+    Option("no-reruns", "", "no rerun of any failure", switch=True),
+    Option("flaky", "fail", "what a test is that fails, then passes unchanged: red, or a warning", FLAKY),
+    Option("report-dir", "", "directory for report.html, junit.xml, testplan.md and the session's journal"),
+    Option(
+        "junit-plain",
+        "",
+        "junit.xml without Surefire's rerunFailure and flakyFailure elements, for strict readers",
+        switch=True,
+    ),
+    Option("shard", "", "K/N: run one of N parts of the session, of about equal duration"),
+    Option("shard-durations", "", "JSON file of seconds by test id, for --shard"),
 )
 
 
@@ -84,6 +99,14 @@ class Settings:
     case_seed: int | None
     cache: Path
     artifacts: Path | None
+    reruns: bool = True
+    reruns_budget: float = 120.0
+    reruns_failures: int = 5
+    flaky: str = "fail"
+    report_dir: Path | None = None
+    junit_plain: bool = False
+    shard: tuple[int, int] | None = None
+    shard_durations: Path | None = None
 
 
 def resolve(
@@ -127,12 +150,34 @@ def _settings(values: Mapping[str, tuple[str, ...]]) -> Settings:
         case_seed=_whole("--case-seed", one("case-seed"), 0) if one("case-seed") else None,
         cache=Path(one("cache")).absolute() if one("cache") else default_cache(),
         artifacts=Path(one("artifacts")).absolute() if one("artifacts") else None,
+        reruns=not _on("--no-reruns", one("no-reruns")),
+        reruns_budget=float(_whole("--reruns-budget", one("reruns-budget"), 0)),
+        reruns_failures=_whole("--reruns-failures", one("reruns-failures"), 0),
+        flaky=one("flaky"),
+        report_dir=Path(one("report-dir")).absolute() if one("report-dir") else None,
+        junit_plain=_on("--junit-plain", one("junit-plain")),
+        shard=_shard(one("shard")) if one("shard") else None,
+        shard_durations=Path(one("shard-durations")) if one("shard-durations") else None,
     )
 
 
 def default_cache() -> Path:
     """The user's cache directory for this project."""
     return Path(platformdirs.user_cache_dir("corstone-harness"))
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, _, count = text.partition("/")
+    if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
+        raise SettingsError(f"--shard {text}: expected K/N with 1 <= K <= N, e.g. 1/4")
+    return int(number), int(count)
+
+
+def _on(flag: str, text: str) -> bool:
+    """A switch: given on the command line, or a word for yes or no in the environment or the ini file."""
+    if text.lower() not in ("", "0", "1", "no", "yes", "false", "true"):
+        raise SettingsError(f"{flag} {text}: yes or no")
+    return text.lower() in ("1", "yes", "true")
 
 
 def _whole(flag: str, text: str, least: int) -> int:
