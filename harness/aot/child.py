@@ -68,7 +68,7 @@ def run_tool(tool: str, arguments: Sequence[str], directory: Path, limit: float)
     return Ended(done.returncode, done.stdout.decode("utf-8", "replace"))
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """Have the kernel end this process with its parent (Linux), and leave no core dump."""
     import ctypes
     import resource
@@ -106,7 +106,7 @@ TOOLS = {"vela": _vela, "tosa": _tosa}
 def main() -> int:
     """The child: `child.py PARENT TOOL ARGUMENT…`."""
     parent, tool, *arguments = sys.argv[1:]
-    _end_with(int(parent))
+    end_with(int(parent))
     sys.path.pop(0)  # this file's own directory, whose modules are no top-level ones
     return TOOLS[tool](arguments)
 
