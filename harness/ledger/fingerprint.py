@@ -1,0 +1,75 @@
+"""The environment of an attempt: what may explain a difference, and which of it splits the history."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from functools import lru_cache
+
+from harness.engines.environment import fingerprint as environment
+from harness.firmware.sources import source_hash, source_root
+from harness.firmware.toolchain import find_tool
+from harness.outcomes import HarnessError
+
+# Attempts that differ in one of these belong to different strata; their statistics never mix.
+FACTORS = (
+    "engine",
+    "engine_version",
+    "engine_build",
+    "executorch",
+    "torch",
+    "ethos-u-vela",
+    "compiler",
+    "kernels",
+)
+# Of these, what is no part of a checkout: a change of one can break a test that nobody touched.
+DEPENDENCIES = ("engine_version", "executorch", "torch", "torchao", "ethos-u-vela", "compiler")
+# Differs from run to run without telling anything about versions.
+VOLATILE = ("load",)
+_ABSENT = "none"
+
+
+def fingerprint() -> dict[str, str]:
+    """Versions of what makes a program and a runner, and the machine: the same all through a session."""
+    found = {name: value for name, value in environment().items() if name not in VOLATILE}
+    return {**found, **_built_with(), "host": platform.node()}
+
+
+@lru_cache(maxsize=1)
+def _built_with() -> dict[str, str]:
+    found = {}
+    try:
+        found["kernels"] = source_hash(source_root())
+    except HarnessError:
+        found["kernels"] = _ABSENT
+    try:
+        compiler = find_tool("arm-none-eabi-g++")
+        found["compiler"] = f"{compiler.name} {compiler.version}"
+    except HarnessError:
+        found["compiler"] = _ABSENT
+    return found
+
+
+def stratum(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The factors of an environment, in fixed order; a factor that is not known is left out."""
+    return tuple((name, values[name]) for name in FACTORS if name in values)
+
+
+def changes(
+    before: Mapping[str, str], after: Mapping[str, str], names: tuple[str, ...] = FACTORS
+) -> dict[str, tuple[str, str]]:
+    """Which of `names` have another value: name to (before, after); unknown ones are no change."""
+    return {
+        name: (before[name], after[name])
+        for name in names
+        if name in before and name in after and before[name] != after[name]
+    }
+
+
+def in_words(changed: Mapping[str, tuple[str, str]]) -> str:
+    """`ethos-u-vela 5.0.0 -> 5.1.0, kernels 0123456789ab -> …`; hashes are shortened."""
+    return ", ".join(f"{name} {_short(old)} -> {_short(new)}" for name, (old, new) in changed.items())
+
+
+def _short(value: str) -> str:
+    return value[:12] if len(value) == 64 and not value.strip("0123456789abcdef") else value
