@@ -47,18 +47,27 @@ class Harness:
         """
         return select_engine(self.settings.engine, target)
 
-    def runner(self, target: Target, operators: Sequence[str] = (), runtime: str = "ours") -> RunnerElf:
+    def runner(self, target: Target, operators: Sequence[str] = (), runtime: str | None = None) -> RunnerElf:
         """The runner for `target` and the chosen engine that has at least `operators`.
+
+        `runtime` overrides what --host-runner or --executorch-prefix say.
 
         Raises:
             HarnessError: ENV/TOOLCHAIN, CONFIG/MISSING_OP or BUILD/*.
         """
-        platform = "host" if self.settings.engine == "host" else "target"
+        settings = self.settings
         chosen = tuple(sorted(operators))
         if self.settings.runner == "suite":
             chosen = tuple(sorted({*known_operators(), *operators}))
-        request = RunnerRequest(target, chosen, runtime, platform)
-        return build_runner(request, self.settings.cache, self.progress)
+        if settings.engine == "host":
+            sanitize = settings.host_runner == "sanitized"
+            kind = runtime or ("wheel" if settings.host_runner == "wheel" else "ours")
+            request = RunnerRequest(target, chosen, kind, "host", sanitize=sanitize)
+        else:
+            prefix = settings.executorch_prefix
+            kind = runtime or ("prefix" if prefix else "ours")
+            request = RunnerRequest(target, chosen, kind, prefix=prefix if kind == "prefix" else None)
+        return build_runner(request, settings.cache, self.progress)
 
     def run(
         self,

@@ -11,6 +11,7 @@ import platformdirs
 
 ENGINES = ("auto", "fvp", "standin", "host")
 RUNNERS = ("suite", "program")
+HOST_RUNNERS = ("ours", "sanitized", "wheel")
 FLAKY = ("fail", "warn")
 
 
@@ -60,6 +61,18 @@ OPTIONS = (
         "suite = one runner with all operators for all cases; program = the smallest one for each program",
         RUNNERS,
     ),
+    Option(
+        "host-runner",
+        "ours",
+        "what --engine host executes: ours = our runtime; sanitized = ours with AddressSanitizer and UBSan; "
+        "wheel = the installed package's own runtime with our kernels",
+        HOST_RUNNERS,
+    ),
+    Option(
+        "executorch-prefix",
+        "",
+        "link runners for boards with the cross-built ExecuTorch installed here, not with our runtime",
+    ),
     Option("fvp-arg", "", "further argument for the FVP's command line (repeatable)", repeatable=True),
     Option("timelimit", "120", "seconds after which the simulator itself stops a program"),
     Option("silence-limit", "60", "seconds without console output after which a run is ended"),
@@ -93,6 +106,8 @@ class Settings:
     engine: str
     targets: tuple[str, ...]
     runner: str
+    host_runner: str
+    executorch_prefix: Path | None
     fvp_args: tuple[str, ...]
     timelimit: int
     silence_limit: float
@@ -144,6 +159,8 @@ def _settings(values: Mapping[str, tuple[str, ...]]) -> Settings:
         engine=one("engine"),
         targets=values["target"],
         runner=one("runner"),
+        host_runner=one("host-runner"),
+        executorch_prefix=Path(one("executorch-prefix")).absolute() if one("executorch-prefix") else None,
         fvp_args=values["fvp-arg"],
         timelimit=_whole("--timelimit", one("timelimit"), 1),
         silence_limit=float(_whole("--silence-limit", one("silence-limit"), 1)),

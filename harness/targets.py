@@ -6,7 +6,7 @@ Corstone-320 platforms; the regions listed here are the ones linker scripts may 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 
@@ -67,8 +67,10 @@ class Board:
 class Target:
     """What code is built for.
 
-    `cpu` is the core of the runner, `npu_macs` the MAC count that the FVP is told
-    (a board without an NPU program still needs one), `short_id` the word in test ids.
+    `cpu` is the core that the runner is compiled for; the board's own core runs it, and is the same or
+    has more instructions. `isa` decides which operands programs for it carry. `npu_macs` is the
+    MAC count that the FVP is told (a board without an NPU program still needs one), `short_id` the word in
+    test ids.
     `npu` is the Ethos-U product that programs are compiled for: "u55", "u65", "u85", or None for a
     Cortex-M target; the name of an Ethos-U target is also Vela's name of that configuration.
     """
@@ -155,8 +157,8 @@ FVP_SSE320 = "FVP_Corstone_SSE-320"
 FVP_BOARDS = {FVP_SSE300_U55: CORSTONE_300, FVP_SSE300_U65: CORSTONE_300, FVP_SSE320: CORSTONE_320}
 
 
-def _cortex_m(name: str, short_id: str, board: Board, fvp: str) -> Target:
-    return Target(name, short_id, board, fvp, board.cpu, Isa.MVE, 128)
+def _cortex_m(core: str, board: Board, fvp: str, isa: Isa = Isa.MVE) -> Target:
+    return Target(f"cortex-{core}", core, board, fvp, f"cortex-{core}", isa, 128)
 
 
 def _ethos_u(npu: str, board: Board, fvp: str, default: int, *others: int) -> list[Target]:
@@ -181,13 +183,22 @@ def _ethos_u(npu: str, board: Board, fvp: str, default: int, *others: int) -> li
 TARGETS = {
     target.name: target
     for target in (
-        _cortex_m("cortex-m55", "m55", CORSTONE_300, FVP_SSE300_U55),
-        _cortex_m("cortex-m85", "m85", CORSTONE_320, FVP_SSE320),
+        # The smaller cores have no Corstone of their own: its Cortex-M55 runs their code.
+        _cortex_m("m0plus", CORSTONE_300, FVP_SSE300_U55, Isa.SCALAR),
+        _cortex_m("m4", CORSTONE_300, FVP_SSE300_U55, Isa.DSP),
+        _cortex_m("m7", CORSTONE_300, FVP_SSE300_U55, Isa.DSP),
+        _cortex_m("m55", CORSTONE_300, FVP_SSE300_U55),
+        _cortex_m("m85", CORSTONE_320, FVP_SSE320),
         *_ethos_u("u55", CORSTONE_300, FVP_SSE300_U55, 128, 32, 64, 256),
         *_ethos_u("u65", CORSTONE_300, FVP_SSE300_U65, 256, 512),
         *_ethos_u("u85", CORSTONE_320, FVP_SSE320, 128, 256, 512, 1024, 2048),
     )
 }
+
+
+def on_corstone_300(target: Target) -> Target:
+    """The same core's runner linked for Corstone-300, which upstream's Cortex-M suite boots for any core."""
+    return replace(target, board=CORSTONE_300, fvp=FVP_SSE300_U55)
 
 
 def target_named(name: str) -> Target:

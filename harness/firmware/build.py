@@ -18,6 +18,7 @@ from typing import Any
 from filelock import FileLock
 
 from harness.firmware import elf, registration, sources
+from harness.firmware.prefix import prefix_hash
 from harness.firmware.toolchain import Toolchain, arm_toolchain, host_toolchain
 from harness.flow import RunnerElf
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
@@ -29,6 +30,7 @@ _COMPILER_VARIABLES = frozenset(
     | {"C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE"}
 )
 
+RUNTIMES = ("ours", "wheel", "prefix")
 Progress = Callable[[str], None]
 
 
@@ -36,9 +38,9 @@ Progress = Callable[[str], None]
 class RunnerRequest:
     """Which runner to build.
 
-    `operators` are the names it registers; `runtime` is "ours" or "wheel" (the latter on the host
-    only); `platform` is "target" or "host"; `variant` "scalar" leaves out the vector kernels;
-    `sanitize` adds ASan and UBSan to a host build.
+    `operators` are the names it registers; `runtime` is "ours", "wheel" (on the host only) or "prefix"
+    (an ExecuTorch install, whose directory is then `prefix`); `platform` is "target" or "host";
+    `variant` "scalar" leaves out the vector kernels; `sanitize` adds ASan and UBSan to a host build.
     """
 
     target: Target
@@ -47,6 +49,7 @@ class RunnerRequest:
     platform: str = "target"
     variant: str = "auto"
     sanitize: bool = False
+    prefix: Path | None = None
 
 
 def known_operators() -> tuple[str, ...]:
@@ -83,8 +86,10 @@ def build_runner(request: RunnerRequest, cache: Path, progress: Progress = lambd
 def _check_options(request: RunnerRequest) -> None:
     problems = {
         f"platform '{request.platform}': target or host": request.platform in ("target", "host"),
-        f"runtime '{request.runtime}': ours or wheel": request.runtime in ("ours", "wheel"),
-        "runtime 'wheel' exists on the host only": request.runtime == "ours" or request.platform == "host",
+        f"runtime '{request.runtime}': {', '.join(RUNTIMES)}": request.runtime in RUNTIMES,
+        "runtime 'wheel' exists on the host only": request.runtime != "wheel" or request.platform == "host",
+        "runtime 'prefix' and the directory of an install need each other": (request.runtime == "prefix")
+        == (request.prefix is not None),
         "sanitizers exist on the host only": not request.sanitize or request.platform == "host",
     }
     for problem, good in problems.items():
@@ -127,6 +132,7 @@ def _delegates(request: RunnerRequest) -> tuple[str, ...]:
 
 def _key(request: RunnerRequest, chosen: registration.Registration, toolchain: Toolchain) -> str:
     parts = {
+        "prefix": prefix_hash(request.prefix) if request.prefix else "",
         "manifest": _manifest(request, chosen.operators),
         "registration": chosen.source,
         "platform": request.platform,
@@ -162,6 +168,8 @@ def _build(
         "DELEGATES": ";".join(_delegates(request)),
         "CMAKE_MAKE_PROGRAM": toolchain.ninja.path,
     }
+    if request.prefix is not None:
+        options["EXECUTORCH_PREFIX"] = str(request.prefix)
     if request.platform == "target":
         options["CMAKE_TOOLCHAIN_FILE"] = str(root / "runner_app" / "cmake" / "arm-none-eabi.cmake")
     log = directory / "build.log"

@@ -8,35 +8,40 @@ require_one_of(BOARD corstone-300 corstone-320)
 # GCC knows Cortex-M85 by name from version 13 on.
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-mcpu=cortex-m85 COMPILER_KNOWS_CORTEX_M85)
-set(cortex_m55 -mcpu=cortex-m55)
+set(cortex_m0plus -mcpu=cortex-m0plus -mfloat-abi=soft)
+set(cortex_m4 -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard)
+set(cortex_m7 -mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard)
+set(cortex_m55 -mcpu=cortex-m55 -mfloat-abi=hard)
 if(COMPILER_KNOWS_CORTEX_M85)
-  set(cortex_m85 -mcpu=cortex-m85)
+  set(cortex_m85 -mcpu=cortex-m85 -mfloat-abi=hard)
 else()
-  set(cortex_m85 -march=armv8.1-m.main+mve.fp+fp.dp)
+  set(cortex_m85 -march=armv8.1-m.main+mve.fp+fp.dp -mfloat-abi=hard)
 endif()
 
-# One line for each kind of target: pattern of its name, board, core.
-set(targets "cortex-m55 corstone-300 cortex_m55"
-            "ethos-u55-[0-9]+ corstone-300 cortex_m55"
-            "ethos-u65-[0-9]+ corstone-300 cortex_m55"
-            "cortex-m85 corstone-320 cortex_m85"
-            "ethos-u85-[0-9]+ corstone-320 cortex_m85")
+# One line for each kind of target: pattern of its name, core, boards whose core runs its code.
+set(targets "cortex-m0plus cortex_m0plus corstone-300"
+            "cortex-m4 cortex_m4 corstone-300"
+            "cortex-m7 cortex_m7 corstone-300"
+            "cortex-m55 cortex_m55 corstone-300"
+            "ethos-u55-[0-9]+ cortex_m55 corstone-300"
+            "ethos-u65-[0-9]+ cortex_m55 corstone-300"
+            "cortex-m85 cortex_m85 corstone-320 corstone-300"
+            "ethos-u85-[0-9]+ cortex_m85 corstone-320")
 
 set(core_options "")
 foreach(line IN LISTS targets)
   separate_arguments(words UNIX_COMMAND "${line}")
-  list(GET words 0 pattern)
-  list(GET words 1 board)
-  list(GET words 2 core)
+  list(POP_FRONT words pattern core)
   if("${TARGET}" MATCHES "^${pattern}$")
-    if(NOT BOARD STREQUAL board)
-      message(FATAL_ERROR "BOARD=${BOARD} does not have ${TARGET}; its board is ${board}")
+    if(NOT BOARD IN_LIST words)
+      list(JOIN words " or " boards)
+      message(FATAL_ERROR "BOARD=${BOARD} does not have ${TARGET}; its board is ${boards}")
     endif()
-    set(core_options ${${core}} -mfloat-abi=hard -mthumb)
+    set(core_options ${${core}} -mthumb)
   endif()
 endforeach()
 if(NOT core_options)
-  message(FATAL_ERROR "TARGET=${TARGET} is unknown; targets, their boards and cores: ${targets}")
+  message(FATAL_ERROR "TARGET=${TARGET} is unknown; targets, their cores and boards: ${targets}")
 endif()
 if(SANITIZE)
   message(FATAL_ERROR "SANITIZE=ON exists on the host only")

@@ -1,6 +1,7 @@
 // Vector table and the two entry points that cannot be C++: reset (no stack limit and no vector
 // unit yet) and fault (the stack may be the culprit).
     .syntax unified
+    .arch armv8.1-m.main        // the board's core, whichever one the rest is compiled for
     .thumb
 
     .section .vectors, "a"
@@ -31,6 +32,9 @@ reset_entry:
     ldr r0, =0xE000ED14         // CCR: a division by zero faults instead of giving 0
     ldr r1, [r0]
     orr r1, r1, #(1 << 4)
+#ifndef __ARM_FEATURE_UNALIGNED
+    orr r1, r1, #(1 << 3)       // nor does the core that the code is for access unaligned words
+#endif
     str r1, [r0]
     dsb
     isb
