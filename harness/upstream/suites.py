@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
-from harness.targets import TARGETS, Target, target_named
+from harness.targets import TARGETS, Target, on_corstone_300, target_named
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ def options_error(summary: str, hint: str) -> HarnessError:
 def _cortex_m(arguments: Sequence[str]) -> tuple[Placement, ...]:
     names = _selected("--cortex-m-target", arguments) or ["cortex-m55"]
     # Upstream's Cortex-M tests all boot a Corstone-300, whatever the core.
-    return tuple(Placement(t, (f"{_DIRECTORY}corstone-300_{t.name}",)) for t in map(_target, names))
+    targets = (on_corstone_300(_target(name)) for name in names)
+    return tuple(Placement(t, (f"{_DIRECTORY}corstone-300_{t.name}",)) for t in targets)
 
 
 def _arm(arguments: Sequence[str]) -> tuple[Placement, ...]:
