@@ -42,10 +42,14 @@ inline int32_t add_saturating(int32_t a, int32_t b) {
 
 namespace scalar {
 
+// a * b / 2^31, rounded half up; the one product that does not fit saturates.
+inline int32_t multiply_high(int32_t a, int32_t b) {
+  const int64_t rounded = (int64_t{a} * b + (int64_t{1} << 30)) >> 31;
+  return static_cast<int32_t>(std::min<int64_t>(rounded, std::numeric_limits<int32_t>::max()));
+}
+
 inline int32_t requantize(int32_t v, const Rescale& by) {
-  const int64_t product = int64_t{shift_left(v, by.left)} * by.multiplier;
-  int64_t t = (product + (int64_t{1} << 30)) >> 31;
-  t = std::min<int64_t>(t, std::numeric_limits<int32_t>::max());
+  const int64_t t = multiply_high(shift_left(v, by.left), by.multiplier);
   if (by.right == 0) return static_cast<int32_t>(t);
   // Half up, except that a negative value is moved down first: half away from zero.
   const int64_t half = int64_t{1} << (by.right - 1);
@@ -72,6 +76,26 @@ inline int32x4_t requantize_shifted(int32x4_t v, const Rescale& by) {
 
 inline int32x4_t requantize(int32x4_t v, const Rescale& by) {
   return requantize_shifted(vshlq_r(v, by.left), by);
+}
+
+// A factor of its own for each lane.
+struct RescaleLanes {
+  RescaleLanes() = default;
+  RescaleLanes(int32x4_t multiplier, int32x4_t shift)
+      : multiplier(multiplier),
+        left(vmaxq(shift, vdupq_n_s32(0))),
+        right(vminq(shift, vdupq_n_s32(0))) {}
+
+  int32x4_t multiplier;
+  int32x4_t left;
+  int32x4_t right;  // zero or negative
+};
+
+inline int32x4_t requantize(int32x4_t v, const RescaleLanes& by) {
+  const int32x4_t t = vqrdmulhq(vshlq(v, by.left), by.multiplier);
+  // The sign of `t & right` is set where a negative value is shifted right: those move down.
+  const int32x4_t moved = vaddq(t, vshrq(vandq(t, by.right), 31));
+  return vrshlq(moved, by.right);
 }
 
 // Adds the output zero point and clamps; the result is stored with vstrbq.

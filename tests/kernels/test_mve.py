@@ -27,6 +27,11 @@ FUNCTIONS = {
     "minimum",
     "maximum",
     "linear",
+    "conv2d",
+    "transpose_conv2d",
+    "depthwise_conv2d",
+    "avg_pool2d",
+    "max_pool2d",
 }
 
 

@@ -142,6 +142,18 @@ bool test_linear(size_t count) {
 
 }  // namespace
 
+extern "C" __attribute__((section(".vectors"), used))
+const void* const vectors[16] = {stack_top,
+                                 reinterpret_cast<const void*>(reset),
+                                 reinterpret_cast<const void*>(board::fault),
+                                 reinterpret_cast<const void*>(board::fault),
+                                 reinterpret_cast<const void*>(board::fault),
+                                 reinterpret_cast<const void*>(board::fault),
+                                 reinterpret_cast<const void*>(board::fault),
+                                 reinterpret_cast<const void*>(board::fault)};
+
+void report_images();
+
 extern "C" void reset() {
   board::enable_vectors();
   report("quantize int8", test_quantize<int8_t>);
@@ -153,5 +165,6 @@ extern "C" void reset() {
   report("minimum", test_extremum<Minimum>);
   report("maximum", test_extremum<Maximum>);
   report("linear", test_linear);
+  report_images();
   board::exit(mismatches == 0 ? 0 : 1);
 }

@@ -46,13 +46,3 @@ inline void enable_vectors() {
 }
 
 }  // namespace board
-
-extern "C" __attribute__((section(".vectors"), used))
-const void* const vectors[16] = {stack_top,
-                                 reinterpret_cast<const void*>(reset),
-                                 reinterpret_cast<const void*>(board::fault),
-                                 reinterpret_cast<const void*>(board::fault),
-                                 reinterpret_cast<const void*>(board::fault),
-                                 reinterpret_cast<const void*>(board::fault),
-                                 reinterpret_cast<const void*>(board::fault),
-                                 reinterpret_cast<const void*>(board::fault)};
