@@ -74,6 +74,12 @@ OPTIONS = (
         "link runners for boards with the cross-built ExecuTorch installed here, not with our runtime",
     ),
     Option("fvp-arg", "", "further argument for the FVP's command line (repeatable)", repeatable=True),
+    Option(
+        "npu-trace",
+        "",
+        "write every operation of the NPU with checksums to this .jsonl file in each attempt's directory "
+        "(stand-in only)",
+    ),
     Option("timelimit", "120", "seconds after which the simulator itself stops a program"),
     Option("silence-limit", "60", "seconds without console output after which a run is ended"),
     Option("case-seed", "", "seed for all cases, in place of the one that each case declares"),
@@ -87,6 +93,14 @@ OPTIONS = (
     Option("reruns-failures", "5", "failures of a session that are rerun"),
     Option("no-reruns", "", "no rerun of any failure", switch=True),
     Option("flaky", "fail", "what a test is that fails, then passes unchanged: red, or a warning", FLAKY),
+    Option(
+        "ledger", "", "history of all tests: SQLite file, PostgreSQL URL, or off (default: below the cache)"
+    ),
+    Option(
+        "quarantine", "", "YAML file of tests that may fail for a while (default: quarantine.yaml, if any)"
+    ),
+    Option("quarantine-only", "", "run only the tests of the quarantine file", switch=True),
+    Option("base-revision", "origin/main", "revision that this branch is compared with"),
     Option("report-dir", "", "directory for report.html, junit.xml, testplan.md and the session's journal"),
     Option(
         "junit-plain",
@@ -121,7 +135,12 @@ class Settings:
     report_dir: Path | None = None
     junit_plain: bool = False
     shard: tuple[int, int] | None = None
+    npu_trace: str = ""
     shard_durations: Path | None = None
+    ledger: str = ""
+    quarantine: Path | None = None
+    quarantine_only: bool = False
+    base_revision: str = "origin/main"
 
 
 def resolve(
@@ -171,9 +190,14 @@ def _settings(values: Mapping[str, tuple[str, ...]]) -> Settings:
         reruns_budget=float(_whole("--reruns-budget", one("reruns-budget"), 0)),
         reruns_failures=_whole("--reruns-failures", one("reruns-failures"), 0),
         flaky=one("flaky"),
+        ledger=one("ledger"),
+        quarantine=Path(one("quarantine")).absolute() if one("quarantine") else None,
+        quarantine_only=_on("--quarantine-only", one("quarantine-only")),
+        base_revision=one("base-revision"),
         report_dir=Path(one("report-dir")).absolute() if one("report-dir") else None,
         junit_plain=_on("--junit-plain", one("junit-plain")),
         shard=_shard(one("shard")) if one("shard") else None,
+        npu_trace=_trace_name(one("npu-trace")),
         shard_durations=Path(one("shard-durations")) if one("shard-durations") else None,
     )
 
@@ -188,6 +212,13 @@ def _shard(text: str) -> tuple[int, int]:
     if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
         raise SettingsError(f"--shard {text}: expected K/N with 1 <= K <= N, e.g. 1/4")
     return int(number), int(count)
+
+
+def _trace_name(text: str) -> str:
+    """A name that no other file of an attempt's directory has."""
+    if text and (Path(text).name != text or not text.endswith(".jsonl")):
+        raise SettingsError(f"--npu-trace {text}: the name of a file, without directories, ending in .jsonl")
+    return text
 
 
 def _on(flag: str, text: str) -> bool:

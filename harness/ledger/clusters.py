@@ -10,7 +10,7 @@ from harness.ledger.signature import specific
 
 @dataclass(frozen=True)
 class Cluster:
-    """Tests whose failures are the same. `scope` is the test function if the signature alone names no cause."""
+    """Tests that fail alike. `scope` is the test function if the signature alone names no cause."""
 
     signature: str
     scope: str

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from harness.ledger.fingerprint import CHECKOUT, MODIFIED
 from harness.ledger.signature import signature_of_text
 from harness.ledger.statistics import Rate
-from harness.outcomes import OutcomeClass
+from harness.outcomes import OutcomeClass, Verdict
 from harness.records import AttemptRecord, TestRecord
 
+# Verdicts that one set of conditions gives both outcomes.
+TWO_OUTCOMES = (Verdict.ENGINE_NONDETERMINISTIC.value, Verdict.AOT_NONDETERMINISTIC.value)
 GREEN = (OutcomeClass.PASS.value, OutcomeClass.XFAIL.value)
 _RED_RESULTS = ("failed", "error", "crashed", "flaky", "quarantined", "xfailed")
 # Rungs whose outcome did not depend on an earlier one: reruns of a failure are a biased choice.
@@ -26,6 +29,7 @@ class PastAttempt:
     kind: str
     signature: str
     engine: str | None
+    seed: int | None
     same_bytes: str | None
     margin: float | None
     environment: Mapping[str, str]
@@ -62,6 +66,16 @@ class Entry:
         """Engine of its attempts; None if it booted nothing."""
         return next((attempt.engine for attempt in self.attempts if attempt.engine), None)
 
+    @property
+    def seed(self) -> int | None:
+        """Seed of its first attempt."""
+        return self.attempts[0].seed if self.attempts else None
+
+    @property
+    def clean(self) -> bool:
+        """True if nothing in the checkout was modified."""
+        return self.environment.get(CHECKOUT) != MODIFIED
+
     @cached_property
     def red(self) -> bool:
         """True if the first attempt, not the best one, was red."""
@@ -71,7 +85,7 @@ class Entry:
     @cached_property
     def both(self) -> bool:
         """True if the same bytes had two outcomes in this session, or the verdict says flaky."""
-        return self.result == "flaky" or two_outcomes(self.attempts)
+        return self.result == "flaky" or self.verdict in TWO_OUTCOMES or two_outcomes(self.attempts)
 
     @property
     def rate(self) -> Rate:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 
 from harness.engines.environment import fingerprint as environment
 from harness.firmware.sources import source_hash, source_root
@@ -26,13 +28,15 @@ FACTORS = (
 DEPENDENCIES = ("engine_version", "executorch", "torch", "torchao", "ethos-u-vela", "compiler")
 # Differs from run to run without telling anything about versions.
 VOLATILE = ("load",)
+# Whether the revision says exactly what was tested.
+CHECKOUT, CLEAN, MODIFIED = "checkout", "clean", "modified"
 _ABSENT = "none"
 
 
 def fingerprint() -> dict[str, str]:
     """Versions of what makes a program and a runner, and the machine: the same all through a session."""
     found = {name: value for name, value in environment().items() if name not in VOLATILE}
-    return {**found, **_built_with(), "host": platform.node()}
+    return {**found, **_built_with(), **_checkout(Path.cwd()), "host": platform.node()}
 
 
 @lru_cache(maxsize=1)
@@ -48,6 +52,21 @@ def _built_with() -> dict[str, str]:
     except HarnessError:
         found["compiler"] = _ABSENT
     return found
+
+
+def _checkout(directory: Path) -> dict[str, str]:
+    """Whether tracked files differ from the revision; nothing outside a checkout or without git."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(directory), "status", "--porcelain", "--untracked-files=no"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=30,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    return {CHECKOUT: MODIFIED if done.stdout.strip() else CLEAN}
 
 
 def stratum(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -6,20 +6,18 @@ versions. The base is the base revision's runs, or the newest runs of the base b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import groupby
 
-from harness.ledger.entries import GREEN, Entry, first_red, test_engine, test_signature, total
+from harness.ledger.entries import GREEN, TWO_OUTCOMES, Entry, first_red, total
 from harness.ledger.fingerprint import DEPENDENCIES, changes, in_words, stratum
 from harness.ledger.promote import promotion
+from harness.ledger.question import Question, Situation
 from harness.ledger.statistics import exact_upper, percent
 from harness.outcomes import OutcomeClass, Verdict
 from harness.records import HistoryRecord, TestRecord
 
-# Branches that others start from, where the ledger knows of no run on the base revision itself.
-BASE_BRANCHES = ("main", "master")
 # So many tests that turn red at one change of versions are not all broken by the change under test.
 SKEWED_TESTS = 3
 _INFRA = {
@@ -30,80 +28,9 @@ _INFRA = {
     OutcomeClass.PARTIAL.value,
 }
 _EARLY = ("build", "launch", "boot")
-_TWO_OUTCOMES = (Verdict.ENGINE_NONDETERMINISTIC.value, Verdict.AOT_NONDETERMINISTIC.value)
-
-
-@dataclass(frozen=True)
-class Situation:
-    """Where the session stands.
-
-    Attributes:
-        revision: under test; one with changes that are not committed is not comparable with itself.
-        base: the revision that it is compared with.
-        branch: its name; None if detached.
-        base_branches: names of the branches that the base is on.
-        infrastructure: the session's own failures are the machine's.
-    """
-
-    revision: str | None
-    base: str | None
-    branch: str | None
-    base_branches: tuple[str, ...] = BASE_BRANCHES
-    infrastructure: bool = False
-
-    @property
-    def clean(self) -> bool:
-        """True if the revision says exactly what was tested."""
-        return self.revision is not None and not self.revision.endswith("dirty")
-
-
-@dataclass(frozen=True)
-class Question:
-    """One failing test and what is known of it: comparable entries only, oldest first.
-
-    `own` are those of the session's branch, `base` those of the base; neither has the revision under test.
-    `again` are earlier runs of that very revision.
-    """
-
-    test: TestRecord
-    signature: str
-    environment: Mapping[str, str]
-    situation: Situation
-    own: tuple[Entry, ...]
-    base: tuple[Entry, ...]
-    again: tuple[Entry, ...] = ()
-    elsewhere: int = 0
-
-    @property
-    def before(self) -> tuple[Entry, ...]:
-        """The line of runs that the test is compared with: its branch's, else the base's."""
-        return self.own or self.base
 
 
 Rule = Callable[[Question], "HistoryRecord | None"]
-
-
-def ask(
-    test: TestRecord, environment: Mapping[str, str], situation: Situation, entries: Iterable[Entry]
-) -> Question:
-    """Sort out which entries are comparable."""
-    engine, every = test_engine(test), tuple(entries)
-    same = [entry for entry in every if engine is None or entry.engine in (engine, None)]
-    known = situation.clean and situation.revision != situation.base
-    again = tuple(e for e in same if situation.clean and e.revision == situation.revision)
-    rest = [e for e in same if e not in again] if known or situation.clean else same
-    base_branches = tuple({e.branch for e in rest if situation.base and e.revision == situation.base})
-    named = base_branches or situation.base_branches
-    return Question(
-        test,
-        test_signature(test),
-        environment,
-        situation,
-        own=tuple(e for e in rest if e.branch == situation.branch and situation.branch is not None),
-        base=tuple(e for e in rest if e.branch in named or e.branch is None),
-        again=again,
-        elsewhere=len(every) - len(same),
-    )
 
 
 def classify_test(question: Question, skewed: Mapping[str, int] | None = None) -> HistoryRecord:
@@ -116,7 +43,7 @@ def classify_test(question: Question, skewed: Mapping[str, int] | None = None) -
     rules: tuple[Rule, ...] = (
         _promote,
         _quarantined,
-        _infrastructure,
+        lambda q: infrastructure_of(q.test, q.situation),
         _flaky,
         _new_test,
         _broken_base,
@@ -150,15 +77,16 @@ def _quarantined(q: Question) -> HistoryRecord | None:
     return HistoryRecord("QUARANTINED", reason, _share(q.before), None)
 
 
-def _infrastructure(q: Question) -> HistoryRecord | None:
-    attempt = first_red(q.test)
-    if q.test.result == "crashed":
-        return HistoryRecord("INFRA", "the test worker died; no verdict about the test", None, None)
+def infrastructure_of(test: TestRecord, situation: Situation) -> HistoryRecord | None:
+    """INFRA: the machine, the worker or the whole session is to blame; needs no history."""
+    attempt = first_red(test)
+    if test.result == "crashed":
+        return HistoryRecord("INFRA", "the test's worker died; this says nothing of the test", None, None)
     if attempt is None:
         return None
-    if attempt.kind in _INFRA or (q.test.verdict and q.test.verdict.verdict == Verdict.HOST_SLOW.value):
+    if attempt.kind in _INFRA or (test.verdict and test.verdict.verdict == Verdict.HOST_SLOW.value):
         return HistoryRecord("INFRA", f"{attempt.kind}: {attempt.summary}", None, None)
-    if q.situation.infrastructure and attempt.phase in _EARLY:
+    if situation.infrastructure and attempt.phase in _EARLY:
         reason = (
             f"most tests of this session fail before their program runs; this one in phase {attempt.phase}"
         )
@@ -171,7 +99,7 @@ def _flaky(q: Question) -> HistoryRecord | None:
     for line in (q.own, q.base):
         # The stratum of now first, then the newest ones: the rate is that of one of them.
         for entries in _strata((*line, *q.again), q.environment):
-            how = _two_outcomes(entries)
+            how = two_outcomes_of(entries)
             reds = [e for e in entries if e.red and e.signature == q.signature]
             if how and reds:
                 rate = total(entries)
@@ -182,7 +110,7 @@ def _flaky(q: Question) -> HistoryRecord | None:
     if _now_both(q):
         rate = total(q.before)
         seen = f"{rate.failures} of {rate.runs} runs failed before" if rate.runs else "no earlier run"
-        reason = f"passes and fails in this session under equal conditions; {seen}"
+        reason = f"passes and fails on this revision under equal conditions; {seen}"
         return HistoryRecord("FLAKY", reason, _share(q.before), q.situation.revision)
     return None
 
@@ -219,7 +147,7 @@ def _version_skew(q: Question, skewed: Mapping[str, int]) -> HistoryRecord | Non
     green, step = _last(q.before, red=False), version_step(q)
     if green is None or not step:
         return None
-    same_code = q.situation.clean and green.revision == q.situation.revision
+    same_code = q.situation.clean and green.clean and green.revision == q.situation.revision
     together = skewed.get(step, 0)
     if not same_code and together < SKEWED_TESTS:
         return None
@@ -245,8 +173,8 @@ def _new(q: Question) -> HistoryRecord:
     return HistoryRecord("NEW", reason, _share(q.before), reds[0].revision if reds else q.situation.revision)
 
 
-def _two_outcomes(entries: Sequence[Entry]) -> str:
-    """How the entries of one stratum prove that nothing but chance decides; "" if they do not."""
+def two_outcomes_of(entries: Sequence[Entry]) -> str:
+    """How entries of one stratum, oldest first, prove that only chance decides; "" if they do not."""
     if any(entry.both for entry in entries):
         return "the same bytes passed and failed in one session"
     colours: dict[str, set[bool]] = {}
@@ -256,10 +184,10 @@ def _two_outcomes(entries: Sequence[Entry]) -> str:
                 colours.setdefault(attempt.same_bytes, set()).add(attempt.red)
     if any(len(seen) == 2 for seen in colours.values()):
         return "the same bytes passed and failed"
-    by_revision: dict[str, set[bool]] = {}
+    by_revision: dict[tuple[str, int | None], set[bool]] = {}
     for entry in entries:
-        if entry.revision and not entry.revision.endswith("dirty"):
-            by_revision.setdefault(entry.revision, set()).add(entry.red)
+        if entry.revision and entry.clean:
+            by_revision.setdefault((entry.revision, entry.seed), set()).add(entry.red)
     if any(len(seen) == 2 for seen in by_revision.values()):
         return "one revision passed and failed"
     runs = [red for red, _ in groupby(entries, key=lambda entry: entry.red)]
@@ -272,7 +200,12 @@ def _now_both(q: Question) -> bool:
     colours = {
         attempt.kind in GREEN for attempt in q.test.attempts if attempt.rung in ("first", "same-bytes")
     }
-    return q.test.result == "flaky" or verdict in _TWO_OUTCOMES or len(colours) == 2
+    green_again = any(not entry.red and entry.seed == _seed(q) for entry in q.again)
+    return q.test.result == "flaky" or verdict in TWO_OUTCOMES or len(colours) == 2 or green_again
+
+
+def _seed(q: Question) -> int | None:
+    return next((attempt.seed for attempt in q.test.attempts), None)
 
 
 def _strata(entries: Sequence[Entry], now: Mapping[str, str]) -> list[tuple[Entry, ...]]:
@@ -315,5 +248,4 @@ def _at(entry: Entry) -> str:
 def _short(revision: str | None) -> str:
     if revision is None:
         return "unknown revision"
-    head, _, tail = revision.partition("-")
-    return head[:12] + (f"-{tail}" if tail else "")
+    return revision[:12]

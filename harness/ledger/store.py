@@ -24,12 +24,14 @@ BATCH = 100
 DEPTH = 400
 # Number of parameters that every database takes in one statement.
 _CHUNK = 500
+# Results of other tests that a failure is compared with.
+_ALIKE = 2000
 # Columns that a history is read from; the rest is for people and reports.
 _TEST = ("session", "nodeid", "started", "result", "verdict", "signature", "history")
 _SESSION = ("branch", "revision", "purpose", "environment")
 _ATTEMPT = (
     *("session", "nodeid", "number"),
-    *("rung", "phase", "kind", "signature", "engine", "same_bytes", "margin"),
+    *("rung", "phase", "kind", "signature", "engine", "seed", "same_bytes", "margin"),
     "environment",
 )
 
@@ -121,13 +123,15 @@ class Ledger:
                     found[entry.nodeid].append(entry)
         return {name: tuple(entries) for name, entries in found.items()}
 
-    def red_on(self, revision: str, exclude: str | None = None) -> tuple[Entry, ...]:
-        """All red results on a revision, of any test, oldest first."""
+    def alike(self, signatures: Iterable[str], exclude: str | None = None) -> tuple[Entry, ...]:
+        """Past results of any test with one of these signatures: the latest ones, oldest first."""
         wanted = (
             select(tests.c.session, tests.c.nodeid)
             .join(sessions, sessions.c.id == tests.c.session)
-            .where(sessions.c.revision == revision, sessions.c.infrastructure.is_(False))
-            .where(tests.c.signature != "", sessions.c.id != (exclude or ""))
+            .where(tests.c.signature.in_(sorted(set(signatures) - {""})[:_CHUNK]))
+            .where(sessions.c.infrastructure.is_(False), sessions.c.id != (exclude or ""))
+            .order_by(tests.c.started.desc())
+            .limit(_ALIKE)
             .subquery()
         )
         with reading(self._engine) as connection:
