@@ -133,7 +133,8 @@ class Limits:
 class RunSpec:
     """One boot of a runner with one program: everything an engine needs, relative to one directory.
 
-    Written as `runspec.json`; together with the files it names it is the reproduction bundle.
+    Written as `runspec.json`; together with the files it names it is the reproduction bundle. `npu_trace`
+    is the file that the stand-in records the NPU's operations in, none if empty.
     """
 
     target: str
@@ -150,6 +151,7 @@ class RunSpec:
     extra_args: tuple[str, ...] = ()
     seed: int = 0
     hashes: Mapping[str, str] = field(default_factory=dict)
+    npu_trace: str = ""
     version: int = RUNSPEC_VERSION
 
     @property

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.flow import EngineIdentity, RunResult, RunSpec
+from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 from harness.targets import Target
 
 
@@ -47,3 +48,10 @@ class Engine(Protocol):
             HarnessError: the run could not be started; the outcome says why.
         """
         ...
+
+
+def no_npu_trace(engine: str) -> HarnessError:
+    """CONFIG/OPTIONS: `--npu-trace` for an engine that cannot write one."""
+    summary = f"--npu-trace: {engine} writes no record of the NPU's operations"
+    hint = "leave it out, or use --engine standin"
+    return HarnessError(Outcome(Phase.LAUNCH, OutcomeClass.CONFIG_OPTIONS, summary, hint))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.engines.base import Capabilities
+from harness.engines.base import Capabilities, no_npu_trace
 from harness.engines.command import command_for
 from harness.engines.environment import simulator_environment
 from harness.engines.execute import execute
 from harness.engines.identity import identify
 from harness.flow import EngineIdentity, RunResult, RunSpec
+from harness.standin.arguments import NPU_TRACE
 from harness.targets import FVP_BOARDS, Target, target_named
 
 
@@ -34,9 +35,14 @@ class FvpEngine:
         """Boot the board once.
 
         Raises:
-            HarnessError: CONFIG/CMDLINE, CONFIG/INPUT, BUNDLE_INVALID, ENV/LOADER or NOT_RUN.
+            HarnessError: CONFIG/CMDLINE, CONFIG/INPUT, CONFIG/OPTIONS, BUNDLE_INVALID, ENV/LOADER or NOT_RUN.
         """
         directory = directory.absolute()
         identity = self.identity()
         command = command_for(self._executable, target_named(spec.target), spec, directory)
-        return execute(identity, command.argv(), simulator_environment(self._executable), spec, directory)
+        environment = simulator_environment(self._executable)
+        if spec.npu_trace:
+            if identity.kind != "standin":
+                raise no_npu_trace("Arm's FVP")
+            environment[NPU_TRACE] = str(directory / spec.npu_trace)
+        return execute(identity, command.argv(), environment, spec, directory)

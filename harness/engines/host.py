@@ -6,7 +6,7 @@ import os
 import platform
 from pathlib import Path
 
-from harness.engines.base import Capabilities
+from harness.engines.base import Capabilities, no_npu_trace
 from harness.engines.command import check_command_line
 from harness.engines.execute import execute
 from harness.flow import EngineIdentity, RunResult, RunSpec
@@ -35,6 +35,8 @@ class HostEngine:
         if spec.extra_args:
             summary = f"--fvp-arg {spec.extra_args[0]} has no effect on the host engine"
             raise HarnessError(Outcome(Phase.LAUNCH, OutcomeClass.CONFIG_OPTIONS, summary, "leave it out"))
+        if spec.npu_trace:
+            raise no_npu_trace("the host engine")
         check_command_line(spec.command_line, (spec.program, spec.output_base, *spec.inputs))
         runner = directory / spec.elf
         if runner.is_file() and not os.access(runner, os.X_OK):

@@ -288,3 +288,16 @@ def test_host_engine_refuses_arguments_for_a_simulator(bench: Bench) -> None:
     outcome = run_attempt(HostEngine(), spec, bench.directory).outcome
     assert outcome.kind is OutcomeClass.CONFIG_OPTIONS
     assert "--stat" in outcome.summary
+
+
+def test_only_the_standin_records_the_npu(bench: Bench) -> None:
+    """Arm's FVP would ignore the wish, and the missing file would show only later."""
+    spec = replace(bench.spec, npu_trace="npu.jsonl")
+    attempts = (
+        bench.attempt(["print", "boot"], npu_trace="npu.jsonl"),
+        run_attempt(HostEngine(), spec, bench.directory),
+    )
+    for attempt in attempts:
+        assert attempt.outcome.kind is OutcomeClass.CONFIG_OPTIONS
+        assert attempt.result is None
+        assert "--engine standin" in attempt.outcome.hint

@@ -46,6 +46,8 @@ def test_repeatable_options_collect() -> None:
         ({"timelimit": "soon"}, "at least 1"),
         ({"case-seed": "-1"}, "at least 0"),
         ({"runner": "both"}, "suite, program"),
+        ({"npu-trace": "a/b.jsonl"}, "without directories"),
+        ({"npu-trace": "program.pte"}, "ending in .jsonl"),
     ],
 )
 def test_impossible_values_say_what_is_possible(given: dict[str, object], told: str) -> None:

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from harness import Attempt, Case, Program, RunnerElf
 from harness.engines import FvpEngine, prepare, run_attempt
 from harness.firmware.build import RunnerRequest, build_runner, known_operators
+from harness.npu_cli import app as npu_app
 from harness.outcomes import OutcomeClass, Phase
 from harness.session import Harness, run_spec
 from harness.targets import FVP_SSE300_U55, TARGETS
@@ -56,16 +58,40 @@ def test_undamaged_program_passes(
     assert attempt.outcome.kind is OutcomeClass.PASS, attempt.outcome
 
 
-def test_corrupted_output_of_the_npu_is_wrong(
-    harness: Harness, program: Program, runner: RunnerElf, tmp_path: Path
-) -> None:
+def other_zero_point(program: Program, directory: Path) -> Program:
     """The last operation adds another zero point: everything runs, and every element is off."""
     original = program.pte.read_bytes()
     *_, zero_point = (i for _, i in instructions(original, "u55") if i.command.name == "OFM_ZERO_POINT")
     word = zero_point.command.key | (zero_point.par + 1 & 0xFFFF) << 16
     data = with_word(original, "u55", "OFM_ZERO_POINT", 0, word)
-    attempt = harness.run(damaged(program, data, tmp_path / "program"), tmp_path / "run", runner=runner)
+    return damaged(program, data, directory / "program")
+
+
+def test_corrupted_output_of_the_npu_is_wrong(
+    harness: Harness, program: Program, runner: RunnerElf, tmp_path: Path
+) -> None:
+    attempt = harness.run(other_zero_point(program, tmp_path), tmp_path / "run", runner=runner)
     assert "output 0" in red(attempt, OutcomeClass.WRONG, Phase.VERIFY)
+
+
+def test_records_of_two_runs_name_the_first_operation_that_differs(
+    harness: Harness, program: Program, runner: RunnerElf, tmp_path: Path
+) -> None:
+    traced = replace(harness, settings=replace(harness.settings, npu_trace="npu.jsonl"))
+    good = traced.run(program, tmp_path / "good", runner=runner)
+    assert good.outcome.kind is OutcomeClass.PASS, good.outcome
+    traced.run(other_zero_point(program, tmp_path), tmp_path / "bad", runner=runner)
+    paths = [str(tmp_path / name / "npu.jsonl") for name in ("good", "bad")]
+    same = CliRunner().invoke(npu_app, ["diff", paths[0], paths[0]])
+    assert (same.exit_code, same.stdout) == (0, "equal\n")
+    different = CliRunner().invoke(npu_app, ["diff", *paths])
+    assert different.exit_code == 1
+    first, *_, last = different.stdout.splitlines()
+    assert first.startswith("operation ")
+    assert "OP_CONV" in first
+    assert last == "this operation computed something else from equal inputs"
+    none = CliRunner().invoke(npu_app, ["diff", paths[0], str(tmp_path / "good" / "console.log")])
+    assert (none.exit_code, "no part of an NPU trace" in none.output) == (2, True)
 
 
 def test_unknown_opcode_is_a_parse_error(

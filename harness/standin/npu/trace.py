@@ -1,15 +1,14 @@
 """A record of every operation with checksums of what it read and wrote (`--npu-trace`).
 
 One JSON object a line. Two records of the same program, from two machines or two versions of the model,
-differ first at the operation that went wrong: see `first_difference`.
+differ first at the operation that went wrong: see `harness.standin.npu.trace_diff`.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
 from typing import TextIO
 
 import numpy as np
@@ -56,14 +55,6 @@ class Trace:
     def _write(self, record: dict[str, object]) -> None:
         self.stream.write(json.dumps(record) + "\n")
         self.stream.flush()
-
-
-def first_difference(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, str] | None:
-    """The first pair of lines of two records that differ, or None; a record that ended first has "" there."""
-    for mine, other in zip_longest(ours, theirs, fillvalue=""):
-        if mine.rstrip("\n") != other.rstrip("\n"):
-            return mine.rstrip("\n"), other.rstrip("\n")
-    return None
 
 
 def _checksum(values: Ints) -> dict[str, object]:

@@ -10,7 +10,7 @@ from harness.standin.npu.config import config_named
 from harness.standin.npu.errors import NpuError, NpuFault
 from harness.standin.npu.machine import run
 from harness.standin.npu.memory import ArrayMemory, RegionMemory
-from harness.standin.npu.trace import first_difference
+from harness.standin.npu.trace_diff import TraceError, first_difference
 from tests.npu.core.assembler import Array, Assembler
 
 VALUES = np.arange(-8, 8, dtype=np.int8).reshape(2, 2, 4)
@@ -165,5 +165,30 @@ def test_traces_differ_first_where_the_data_did() -> None:
     assert first_difference(records[0], records[0]) is None
     difference = first_difference(*records)
     assert difference is not None
-    assert json.loads(difference[0])["index"] == 1
-    assert first_difference(records[0], records[0][:-1]) == (records[0][-1], "")
+    assert (difference.run, difference.index) == (0, 1)
+    assert difference.message.startswith("operation 1 (stream 0, byte 0x")
+    assert difference.message.endswith(
+        "its inputs differ already: look at what the CPU wrote, and at constants"
+    )
+    shorter = first_difference(records[0], records[0][:-1])
+    assert shorter is not None
+    assert shorter.message.endswith("OP_POOL MAX: the second record ends before it")
+
+
+def test_wrong_operation_is_the_one_with_equal_inputs() -> None:
+    stream, _ = copy_pass()
+    record = io.StringIO()
+    stream.execute(record)
+    start, first = record.getvalue().splitlines()
+    wrong = json.loads(first)
+    wrong["output"]["crc32"] = "0"
+    difference = first_difference([start, first], [start, json.dumps(wrong)])
+    assert difference is not None
+    assert difference.message.splitlines()[-1] == "this operation computed something else from equal inputs"
+    other = {**json.loads(first), "operation": "OP_CONV"}
+    difference = first_difference([start, first], [start, json.dumps(other)])
+    assert difference is not None
+    assert difference.message.endswith("OP_CONV: another operation")
+    for text in ("no JSON", "[1]", "{}"):
+        with pytest.raises(TraceError, match="line 2 of the second file"):
+            first_difference([start, first], [start, text])
