@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
-from harness.engines import Engine, prepare, run_attempt, select_engine
+from harness.engines import Engine, HostEngine, find_fvp, prepare, run_attempt, select_engine
 from harness.firmware.build import RunnerRequest, build_runner, known_operators
 from harness.flow import Attempt, Case, Limits, Program, RunnerElf, RunSpec, Tolerance
 from harness.outcomes import HarnessError
+from harness.reruns.host import LoadMeter
+from harness.reruns.steps import OtherEngine
 from harness.settings import Settings
-from harness.targets import TARGETS, Target
+from harness.targets import TARGETS, Isa, Target
 
 Progress = Callable[[str], None]
 
@@ -28,16 +31,28 @@ class Harness:
     settings: Settings
     progress: Progress = quiet
 
+    def seeded(self, case: Case) -> Case:
+        """`case` with the seed that this session gives it: `--case-seed`, or its own."""
+        seed = self.settings.case_seed
+        return case if seed is None else replace(case, seed=seed)
+
     def lower(self, case: Case) -> Program:
-        """Lower `case`, or fetch the same program from the cache. Imports torch.
+        """Lower `case` with this session's seed, or fetch the same program from the cache. Imports torch.
+
+        Raises:
+            HarnessError: phase lower, or REF_ERROR.
+        """
+        return self.lower_into(self.seeded(case))
+
+    def lower_into(self, case: Case, cache: Path | None = None) -> Program:
+        """Lower `case` as it stands, into `cache` in place of the session's.
 
         Raises:
             HarnessError: phase lower, or REF_ERROR.
         """
         from harness import aot
 
-        seed = self.settings.case_seed
-        return aot.lower(case if seed is None else replace(case, seed=seed), self.settings.cache)
+        return aot.lower(case, cache or self.settings.cache)
 
     def engine(self, target: Target) -> Engine:
         """The engine for `target` under `--engine`.
@@ -87,8 +102,10 @@ class Harness:
             built = perf_counter()
             spec = run_spec(program, target, elf, self.settings, tolerance or Tolerance(), bundled)
             spec = prepare(spec, directory, elf.path, program)
+            meter = LoadMeter()
             attempt = run_attempt(engine, spec, directory, number)
-            return replace(attempt, durations={"build": built - started, **attempt.durations})
+            durations = {"build": built - started, **attempt.durations}
+            return replace(attempt, durations=durations, load=meter.share())
         except HarnessError as error:
             return Attempt(number, error.outcome)
 
@@ -98,10 +115,41 @@ class Harness:
         try:
             program = self.lower(case)
         except HarnessError as error:
-            return Attempt(number, error.outcome)
+            return Attempt(number, error.outcome, durations={"lower": perf_counter() - started})
         lowered = perf_counter() - started
         attempt = self.run(program, directory, case.tolerance, bundled=bundled, number=number)
         return replace(attempt, durations={"lower": lowered, **attempt.durations})
+
+    def engine_of(self, attempt: Attempt) -> Engine:
+        """The engine that made `attempt`.
+
+        Raises:
+            HarnessError: it is gone.
+        """
+        assert attempt.result is not None
+        return self.engine(TARGETS[attempt.result.spec.target])
+
+    def other_engines(self, program: Program, attempt: Attempt) -> tuple[OtherEngine, ...]:
+        """What else executes the program of `attempt`, the cheapest first; nothing is built yet."""
+        assert attempt.result is not None
+        target, kind = program_target(program), attempt.result.engine.kind
+        found: list[OtherEngine] = []
+
+        def add(name: str, engine: Callable[[], Engine], **build: Any) -> None:
+            request = RunnerRequest(target, program.operators, **build)
+            found.append(OtherEngine(name, lambda: (engine(), build_runner(request, self.settings.cache))))
+
+        if target.npu is None and program.operators:
+            if kind != "host" and target.isa is not Isa.SCALAR:
+                add("scalar kernels", lambda: self.engine(target), variant="scalar")
+            if kind != "host":
+                add("the host", HostEngine, platform="host")
+            add("the host with sanitizers", HostEngine, platform="host", sanitize=True)
+        if kind != "fvp" and find_fvp(target) is not None:
+            add("Arm's FVP", lambda: select_engine("fvp", target))
+        if kind != "standin" and program.operators:
+            add("the stand-in", lambda: select_engine("standin", target))
+        return tuple(found)
 
 
 def program_target(program: Program) -> Target:
@@ -129,6 +177,7 @@ def run_spec(
             simulated=settings.timelimit,
         ),
         extra_args=settings.fvp_args,
+        npu_trace=settings.npu_trace,
         seed=program.seed,
-        hashes={**program.hashes, "elf": elf.sha256},
+        hashes={**program.hashes, "elf": elf.sha256, "kernels": elf.source_hash},
     )

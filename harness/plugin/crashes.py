@@ -1,0 +1,120 @@
+"""A test whose worker died: what is known of it, and one rerun in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from _pytest.reports import pytest_report_from_serializable
+
+from harness.console.events import read_events
+from harness.console.evidence import LOG_NAME, phase_after
+from harness.flow import Attempt, ConsoleLine
+from harness.outcomes import Outcome, OutcomeClass, Phase
+from harness.plugin.gather import bounded, record_of
+from harness.plugin.isolated import Ended, run_isolated
+from harness.plugin.options import SETTINGS
+from harness.plugin.payload import attempt_record, verdict_record
+from harness.plugin.workspace import WORKSPACE, LastTest
+from harness.records import AttemptRecord, TestRecord
+from harness.reruns.ladder import Conclusion, Means, decide
+from harness.reruns.trial import Rung, Trial
+
+# A rerun may take this long even if the budget holds less, in seconds; and never longer than the second.
+_LEAST, _MOST = 30.0, 600.0
+_LONGEST_LOG = 1 << 21  # [bytes] that are read of a console
+
+
+def resolve(config: pytest.Config, test: TestRecord, report: pytest.TestReport) -> TestRecord:
+    """The record of a crashed test with its attempts and verdict; runs it once more if the budget allows."""
+    workspace, settings = config.stash[WORKSPACE], config.stash[SETTINGS]
+    last = workspace.last(test.worker)
+    if last is not None and last.nodeid != test.nodeid:
+        last = None
+    outcome = _outcome(test, last)
+    before = last.attempts if last else ()
+    crash = attempt_record(Attempt(len(before) + 1, outcome))
+    if last is not None and last.directory is not None:
+        crash = replace(crash, directory=str(last.directory))
+    attempts = (*before, crash)
+    first = Trial(Rung.FIRST, outcome)
+    budget = workspace.budget(settings)
+    spent = budget.claim()
+    again: TestRecord | None = None
+    found = decide([first], Means(), spent)
+    if not isinstance(found, Conclusion):
+        with budget.counted():
+            limit = min(max(budget.seconds - budget.spent().seconds, _LEAST), _MOST)
+            directory = (
+                workspace.directory / f"rerun-{crash.number}-{len(list(workspace.directory.iterdir()))}"
+            )
+            ended = run_isolated(config, test.nodeid, directory, limit, attempts=len(attempts))
+        again = _again(test, ended)
+        found = decide([first, _trial(again, ended)], Means(), "one rerun is the policy")
+    assert isinstance(found, Conclusion)
+    result = {"passed": "flaky", "flaky": "flaky", None: "crashed"}.get(again.result if again else None, "")
+    return replace(
+        test,
+        result=result or (again.result if again else "crashed"),
+        attempts=(*attempts, *(again.attempts if again else ())),
+        verdict=verdict_record(found, 1 + (again is not None)),
+        message=bounded(
+            "\n".join([str(outcome), f"verdict: {found.verdict.value}: {found.reason}", *found.evidence])
+        ),
+        repro=f"pytest '{test.nodeid}'",
+    )
+
+
+def _outcome(test: TestRecord, last: LastTest | None) -> Outcome:
+    where, phase = "", Phase.LAUNCH
+    if last is not None:
+        where = f"; resident memory at its start {last.memory >> 20} MB"
+        phase = Phase.LOWER if not last.attempts else Phase.EXIT
+        if last.directory is not None:
+            phase = _phase(last.directory)
+            where += f"; attempt in phase {phase.value}, evidence: {last.directory}"
+    return Outcome(
+        phase,
+        OutcomeClass.WORKER_CRASH,
+        f"worker {test.worker} died while running {test.nodeid}{where}",
+        "run the test alone; a crash of a compiler or of an extension module takes the process along",
+    )
+
+
+def _phase(directory: Path) -> Phase:
+    """How far the run in an attempt directory had come, from its console."""
+    log = directory / LOG_NAME
+    if not log.is_file():
+        return Phase.LOWER
+    with log.open("rb") as stream:
+        lines = stream.read(_LONGEST_LOG).decode("utf-8", "replace").splitlines()
+    # Each line of the log begins with a time stamp in brackets.
+    events = read_events(ConsoleLine(0.0, line.partition("] ")[2]) for line in lines)
+    return phase_after(events) if lines else Phase.LAUNCH
+
+
+def _again(test: TestRecord, ended: Ended) -> TestRecord | None:
+    """The record of the second run; None if its process died too, or did not end."""
+    reports: Sequence[pytest.TestReport] = [
+        report
+        for line in ended.results
+        if isinstance(report := pytest_report_from_serializable(line), pytest.TestReport)
+    ]
+    if not any(report.when == "teardown" for report in reports):
+        return None
+    return record_of(test.nodeid, test.worker, reports)
+
+
+def _trial(again: TestRecord | None, ended: Ended) -> Trial:
+    changed = "process of its own"
+    if again is None:
+        how = "did not end" if ended.status is None else f"ended with status {ended.status}"
+        outcome = Outcome(Phase.LAUNCH, OutcomeClass.WORKER_CRASH, f"the process {how}, see {ended.log}")
+        return Trial(Rung.SAME_BYTES, outcome, changed)
+    if again.result in ("passed", "skipped", "xfailed"):
+        return Trial(Rung.SAME_BYTES, Outcome(Phase.EXIT, OutcomeClass.PASS, again.result), changed)
+    last: AttemptRecord | None = again.attempts[-1] if again.attempts else None
+    kind = OutcomeClass(last.kind) if last else OutcomeClass.EXIT_STATUS
+    return Trial(Rung.SAME_BYTES, Outcome(Phase.EXIT, kind, again.message[:200]), changed)

@@ -1,0 +1,1 @@
+"""Reruns that prove something: policy, ladder, budget, and the executor of its steps."""
