@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.flow import Case
+from harness.plugin.shards import Shard, read_durations
 from harness.settings import OPTIONS, Option, Settings, SettingsError, resolve
 from harness.targets import target_named
 
@@ -15,13 +16,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add every Option on the command line, and as an ini key."""
     group = parser.getgroup("corstone", "Corstone harness: lower, build, boot, compare")
     for option in OPTIONS:
-        group.addoption(
-            option.flag,
-            action="append" if option.repeatable else "store",
-            default=None,
-            metavar=option.name.rsplit("-", 1)[-1].upper(),
-            help=f"{option.help} [env {option.environment}, ini {option.ini}]",
-        )
+        text = f"{option.help} [env {option.environment}, ini {option.ini}]"
+        if option.switch:
+            group.addoption(option.flag, action="store_const", const="yes", default=None, help=text)
+        else:
+            group.addoption(
+                option.flag,
+                action="append" if option.repeatable else "store",
+                default=None,
+                metavar=option.name.rsplit("-", 1)[-1].upper(),
+                help=text,
+            )
         parser.addini(option.ini, option.help, default="")
 
 
@@ -38,9 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
         settings = resolve(command_line, ini)
         for name in settings.targets:
             target_named(name)
+        durations = read_durations(settings.shard_durations) if settings.shard_durations else {}
     except (SettingsError, KeyError) as error:
         raise pytest.UsageError(str(error.args[0])) from error
     config.stash[SETTINGS] = settings
+    if settings.shard is not None:
+        config.pluginmanager.register(Shard(*settings.shard, durations), "corstone-shard")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
