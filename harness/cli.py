@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from harness.npu_cli import app as npu_app
 from harness.outcomes import HarnessError
+from harness.selfcheck.cli import selfcheck
 from harness.settings import ENGINES, Settings, SettingsError, resolve
 from harness.targets import TARGETS, target_named
 
@@ -22,7 +25,6 @@ app = typer.Typer(
 )
 standin_app = typer.Typer(help="The open stand-in with the FVP's command line.", no_args_is_help=True)
 app.add_typer(standin_app, name="standin")
-npu_app = typer.Typer(help="The functional Ethos-U model.", no_args_is_help=True)
 app.add_typer(npu_app, name="npu")
 
 _out = Console(highlight=False, soft_wrap=True)
@@ -80,6 +82,9 @@ def run(
     ] = None,
     qtol: Annotated[float, typer.Option(help="allowed difference in quantization steps")] = 0.0,
     atol: Annotated[float, typer.Option(help="allowed absolute difference")] = 0.0,
+    npu_trace: Annotated[
+        Path | None, typer.Option(help="write every operation of the NPU with checksums here (stand-in only)")
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="print the console too")] = False,
 ) -> None:
     """Lower (if need be), build, boot and judge one model.
@@ -91,7 +96,8 @@ def run(
     from harness.runfile import run_file
     from harness.session import Harness
 
-    settings = _settings(engine=engine, timelimit=timelimit)
+    recorded = "npu-trace.jsonl"
+    settings = _settings(engine=engine, timelimit=timelimit, npu_trace=recorded if npu_trace else None)
     harness = Harness(settings, progress=lambda text: _err.print(text, markup=False))
     place = directory or Path(tempfile.mkdtemp(prefix="harness-run-"))
     attempt = run_file(
@@ -104,6 +110,12 @@ def run(
         qtol=qtol,
         atol=atol,
     )
+    if (
+        npu_trace is not None
+        and attempt.result is not None
+        and (attempt.result.directory / recorded).is_file()
+    ):
+        shutil.copyfile(attempt.result.directory / recorded, npu_trace)
     if verbose and attempt.result is not None:
         for line in attempt.result.lines:
             _out.print(f"{line.time:8.3f}  {line.text}", markup=False)
@@ -131,8 +143,6 @@ def build(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="copy the ELF here")] = None,
 ) -> None:
     """Build the runner and print its path and section sizes."""
-    import shutil
-
     from harness.firmware.build import RunnerRequest, build_runner, known_operators
     from harness.runfile import operators_of
 
@@ -147,30 +157,15 @@ def build(
         _out.print(f"{size:>10}  {section}", markup=False)
 
 
+app.command()(selfcheck)
+
+
 @standin_app.command("path")
 def standin_path() -> None:
     """Print the directory to put on PATH: executables with the names of Arm's FVPs."""
     from harness.standin.launchers import launcher_directory
 
     typer.echo(launcher_directory())
-
-
-@npu_app.command("disasm")
-def npu_disasm(
-    file: Annotated[Path, typer.Argument(help=".pte or .bpte, delegate blob, driver payload or bare stream")],
-    target: Annotated[str, typer.Option(help="NPU of a bare command stream, e.g. ethos-u85-256")] = "",
-) -> None:
-    """Print a readable command stream."""
-    from harness.standin.npu.config import config_named
-    from harness.standin.npu.disasm import disassemble_file
-    from harness.standin.npu.errors import NpuError
-
-    try:
-        for line in disassemble_file(file.read_bytes(), config_named(target) if target else None):
-            typer.echo(line)
-    except (OSError, NpuError) as error:
-        _err.print(f"{file}: {error}", markup=False)
-        raise typer.Exit(1) from error
 
 
 @app.command(
