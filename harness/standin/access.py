@@ -152,7 +152,7 @@ def _by_mask(
 def _double(first: int, second: int) -> Access | None:
     pre, up, write = first & 0x100, first & 0x80, first & 0x20
     base, registers = first & 15, (second >> 12, second >> 8 & 15)
-    if base == _NO_REGISTER or not (pre or write):
+    if _NO_REGISTER in (base, *registers) or not (pre or write):
         return None
     offset = (second & 0xFF) * (4 if up else -4)
     store = not first & 0x10
