@@ -106,18 +106,19 @@ def _connect_sqlite(url: URL) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     # Turning WAL on and creating the tables does not wait for other writers by itself.
-    with FileLock(f"{path}.lock"), engine.connect() as probe:
-        probe.exec_driver_sql("PRAGMA journal_mode=WAL")
-        if stored_version(probe) != VERSION:
-            probe.rollback()
-            with probe.execution_options(**{_WRITES: True}).begin():
-                _bring_up_to_date(probe, url)
+    with FileLock(f"{path}.lock"):
+        with engine.connect() as probe:
+            found = stored_version(probe)
+        if found != VERSION:
+            with engine.execution_options(**{_WRITES: True}).begin() as connection:
+                _bring_up_to_date(connection, url)
     return engine
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     # The driver's own transactions begin too late: reads before the first write would not belong to them.
     connection.isolation_level = None
+    connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA foreign_keys=ON")
     # With WAL, NORMAL loses nothing committed when a process dies; a power cut may cost the last commits.
     connection.execute("PRAGMA synchronous=NORMAL")
