@@ -153,6 +153,7 @@ const void* const vectors[16] = {stack_top,
                                  reinterpret_cast<const void*>(board::fault)};
 
 void report_images();
+void report_more_operators();
 
 extern "C" void reset() {
   board::enable_vectors();
@@ -166,5 +167,6 @@ extern "C" void reset() {
   report("maximum", test_extremum<Maximum>);
   report("linear", test_linear);
   report_images();
+  report_more_operators();
   board::exit(mismatches == 0 ? 0 : 1);
 }
