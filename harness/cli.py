@@ -12,10 +12,13 @@ import typer
 from rich.console import Console
 
 from harness.npu_cli import app as npu_app
+from harness.oplist import ops
 from harness.outcomes import HarnessError
+from harness.report.cli import app as report_app
+from harness.repro.cli import app as repro_app
 from harness.selfcheck.cli import selfcheck
 from harness.settings import ENGINES, Settings, SettingsError, resolve
-from harness.targets import TARGETS, target_named
+from harness.targets import CORSTONE_300, TARGETS, on_corstone_300, target_named
 
 app = typer.Typer(
     help="Test ExecuTorch programs on Arm's Corstone boards: on Arm's FVP, or on the open stand-in.",
@@ -26,6 +29,8 @@ app = typer.Typer(
 standin_app = typer.Typer(help="The open stand-in with the FVP's command line.", no_args_is_help=True)
 app.add_typer(standin_app, name="standin")
 app.add_typer(npu_app, name="npu")
+app.add_typer(report_app, name="report")
+app.add_typer(repro_app, name="repro")
 
 _out = Console(highlight=False, soft_wrap=True)
 _err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -138,25 +143,37 @@ def build(
         list[Path] | None, typer.Argument(help="programs whose operators the runner needs (default: all)")
     ] = None,
     runtime: Annotated[str, typer.Option(help="ours, or wheel (host only)")] = "ours",
+    prefix: Annotated[
+        Path | None, typer.Option(help="link with the cross-built ExecuTorch installed here")
+    ] = None,
+    board: Annotated[str, typer.Option(help="corstone-300 for a cortex-m85 that is to run there")] = "",
     platform: Annotated[str, typer.Option(help="target or host")] = "target",
     sanitize: Annotated[bool, typer.Option(help="host only: AddressSanitizer and UBSan")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="copy the ELF here")] = None,
 ) -> None:
     """Build the runner and print its path and section sizes."""
     from harness.firmware.build import RunnerRequest, build_runner, known_operators
-    from harness.runfile import operators_of
+    from harness.oplist import operators_of
 
     names = operators_of(operators) if operators else known_operators()
-    request = RunnerRequest(target_named(target), names, runtime, platform, sanitize=sanitize)
+    core = target_named(target)
+    if board == CORSTONE_300.name:
+        core = on_corstone_300(core)
+    elif board not in ("", core.board.name):
+        raise ValueError(f"--board {board}: {core.name} runs on {core.board.name}, or on {CORSTONE_300.name}")
+    kind = "prefix" if prefix else runtime
+    request = RunnerRequest(core, names, kind, platform, sanitize=sanitize, prefix=prefix)
     elf = build_runner(request, _settings().cache, lambda text: _err.print(text, markup=False))
     if output is not None:
         shutil.copyfile(elf.path, output)
         output.chmod(0o755)
     _out.print(str(output or elf.path), markup=False)
+    _out.print(f"{len(elf.operators):>10}  operators", markup=False)
     for section, size in elf.sizes.items():
         _out.print(f"{size:>10}  {section}", markup=False)
 
 
+app.command()(ops)
 app.command()(selfcheck)
 
 
@@ -173,7 +190,7 @@ def standin_path() -> None:
 )
 def upstream(
     context: typer.Context,
-    suite: Annotated[str, typer.Argument(help="cortex_m or arm")],
+    suite: Annotated[str, typer.Argument(help="cortex_m, arm or arm_models")],
     engine: EngineOption = None,
     part: Annotated[
         str, typer.Option("--slice", help="K/N: every N-th of the selected tests, from the K-th on")

@@ -66,7 +66,7 @@ def run_suite(run: SuiteRun, settings: Settings, progress: Progress) -> int:
     with tempfile.TemporaryDirectory(prefix="corstone-upstream-") as scratch:
         path = run.records.resolve() if run.records else Path(scratch) / "records.jsonl"
         path.unlink(missing_ok=True)
-        status = _pytest(run, root, path, executorch_root() / suite.folder)
+        status = _pytest(run, root, path, suite.paths)
         records = read_records(path)
     if status not in _OUTCOMES or _only_collected(run.arguments):
         return status
@@ -93,12 +93,12 @@ def lay_out(
     return root
 
 
-def _pytest(run: SuiteRun, root: Path, records: Path, folder: Path) -> int:
+def _pytest(run: SuiteRun, root: Path, records: Path, paths: Sequence[str]) -> int:
     command = [sys.executable, "-m", "pytest", "--rootdir", str(root), "-c", str(root / "pytest.ini")]
     command += ["-p", "no:cacheprovider", "-p", "no:harness.plugin", "-p", "harness.upstream.recorder"]
     if run.cortex_m_qdq:
         command += ["-p", "harness.upstream.cortex_m_qdq"]
-    command += [str(folder), *run.arguments]
+    command += [*(str(executorch_root() / path) for path in paths), *run.arguments]
     environment = {
         **os.environ,
         "EXECUTORCH_ROOT": str(root),

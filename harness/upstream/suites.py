@@ -22,12 +22,12 @@ class Suite:
     """An upstream suite.
 
     Attributes:
-        folder: in the package.
+        paths: files and folders in the package.
         parts: words of test ids by which results are counted.
         placements: the runners it needs, given pytest's arguments.
     """
 
-    folder: str
+    paths: tuple[str, ...]
     parts: tuple[str, ...]
     placements: Callable[[Sequence[str]], tuple[Placement, ...]]
 
@@ -67,9 +67,15 @@ def _arm(arguments: Sequence[str]) -> tuple[Placement, ...]:
     )
 
 
+# The models of upstream's suite that need no package beyond executorch's own.
+_MODELS = ("deep_autoencoder", "ds_cnn", "lstm_arm", "mobilenet_v1_025", "residual_conv_block", "resnet8")
+
 SUITES = {
-    "cortex_m": Suite("backends/cortex_m/test/ops", ("dialect", "implementation"), _cortex_m),
-    "arm": Suite("backends/arm/test/ops", ("u55", "u65", "u85"), _arm),
+    "cortex_m": Suite(("backends/cortex_m/test/ops",), ("dialect", "implementation"), _cortex_m),
+    "arm": Suite(("backends/arm/test/ops",), ("u55", "u65", "u85"), _arm),
+    "arm_models": Suite(
+        tuple(f"backends/arm/test/models/test_{name}.py" for name in _MODELS), ("u55", "u65", "u85"), _arm
+    ),
 }
 
 
