@@ -54,17 +54,6 @@ def run_file(
         return Attempt(1, error.outcome)
 
 
-def operators_of(files: Sequence[Path]) -> tuple[str, ...]:
-    """Union of the operators that programs and bundles need, sorted.
-
-    Raises:
-        HarnessError: BUNDLE_INVALID.
-    """
-    contents = (pte.read_file(file) for file in files)
-    programs = (c.program if isinstance(c, pte.BundleFile) else c for c in contents)
-    return tuple(sorted({name for program in programs for name in program.operators}))
-
-
 def _built_in(name: str, target: Target) -> Case:
     from harness.aot.models import MODELS, model_case
 
