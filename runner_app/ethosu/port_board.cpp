@@ -64,15 +64,15 @@ void arm() {
 }
 
 bool wait() {
-  for (uint32_t period = 0; period < kPeriods;) {
-    if (interrupt_bank(kPending) & kInterruptBit) return true;
+  const auto raised = [] { return (interrupt_bank(kPending) & kInterruptBit) != 0; };
+  for (uint32_t period = 0; period < kPeriods && !raised();) {
     asm volatile("dsb\n\twfi" ::: "memory");
     if (word_at(kInterruptControl) & kSysTickPending) {
       word_at(kInterruptControl) = kClearSysTick;
       ++period;
     }
   }
-  return false;
+  return raised();  // it may have come with the last tick
 }
 
 void disarm() {
