@@ -111,14 +111,20 @@ class Harness:
 
     def check(self, case: Case, directory: Path, bundled: bool = False, number: int = 1) -> Attempt:
         """Lower, build, boot and judge `case`. A failure of any stage is an Attempt."""
+        return self.check_case(self.seeded(case), directory, bundled)[0].with_number(number)
+
+    def check_case(
+        self, case: Case, directory: Path, bundled: bool = False
+    ) -> tuple[Attempt, Program | None]:
+        """As `check`, with the case's own seed; also returns the program, None if lowering failed."""
         started = perf_counter()
         try:
-            program = self.lower(case)
+            program = self.lower_into(case)
         except HarnessError as error:
-            return Attempt(number, error.outcome, durations={"lower": perf_counter() - started})
+            return Attempt(1, error.outcome, durations={"lower": perf_counter() - started}), None
         lowered = perf_counter() - started
-        attempt = self.run(program, directory, case.tolerance, bundled=bundled, number=number)
-        return replace(attempt, durations={"lower": lowered, **attempt.durations})
+        attempt = self.run(program, directory, case.tolerance, bundled=bundled)
+        return replace(attempt, durations={"lower": lowered, **attempt.durations}), program
 
     def engine_of(self, attempt: Attempt) -> Engine:
         """The engine that made `attempt`.

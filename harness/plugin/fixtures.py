@@ -11,23 +11,20 @@ from typing import Any, Protocol
 import pytest
 
 from harness.flow import Attempt, Case, Program, RunnerElf, Tolerance
+from harness.plugin.judging import next_number, record, settle, state_of, turns
 from harness.plugin.options import SETTINGS
+from harness.plugin.workspace import WORKSPACE
+from harness.reruns.steps import Judged
 from harness.session import Harness
 from harness.targets import target_named
 
-ATTEMPTS = pytest.StashKey[list[Attempt]]()
-
-
-class AttemptFailedError(AssertionError):
-    """A judged attempt that is not green; the message is for people, the evidence is in the directory."""
-
-    def __init__(self, attempt: Attempt) -> None:
-        super().__init__(describe(attempt))
-        self.attempt = attempt
-
 
 class Check(Protocol):
-    """Runs a case through every stage and fails the test unless it is proven green."""
+    """Runs a case through every stage and fails the test unless it is proven green.
+
+    What fails is run again as far as that proves something. What then passes unchanged is flaky: the test
+    goes on with that attempt and is reported as flaky.
+    """
 
     def __call__(self, case: Case, *, bundled: bool = False) -> Attempt:
         """Run the attempt.
@@ -73,7 +70,7 @@ def harness(pytestconfig: pytest.Config) -> Harness:
 
 @pytest.fixture
 def attempt_directory(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, harness: Harness, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[], Path]:
     """Makes one new directory for each attempt of this test, under `--artifacts` if given."""
     settings = request.config.stash[SETTINGS]
@@ -81,13 +78,17 @@ def attempt_directory(
     name = f"{readable}-{sha256(request.node.nodeid.encode()).hexdigest()[:8]}"
 
     def make() -> Path:
-        number = len(request.node.stash.setdefault(ATTEMPTS, [])) + 1
+        number = next_number(request.node)
         if settings.artifacts is None:
-            return tmp_path_factory.mktemp(f"attempt-{number}-", numbered=True)
-        directory = settings.artifacts / name / f"attempt-{number}"
-        directory.mkdir(parents=True, exist_ok=True)
+            directory = tmp_path_factory.mktemp(f"attempt-{number}-", numbered=True)
+        else:
+            directory = settings.artifacts / name / f"attempt-{number}"
+            directory.mkdir(parents=True, exist_ok=True)
+        request.config.stash[WORKSPACE].note(directory=str(directory))
         return directory
 
+    state = state_of(request.node)
+    state.directory, state.harness = make, harness
     return make
 
 
@@ -97,18 +98,21 @@ def check(request: pytest.FixtureRequest, harness: Harness, attempt_directory: C
 
     def checker(case: Case, *, bundled: bool = False) -> Attempt:
         __tracebackhide__ = True
-        attempt = harness.check(case, attempt_directory(), bundled, _next_number(request))
-        return _green(_record(request, attempt))
+        case = harness.seeded(case)
+        with turns(request.config).shared():
+            attempt, program = harness.check_case(case, attempt_directory(), bundled)
+        attempt = record(request.node, attempt, Judged(program, case, case.tolerance, bundled))
+        return settle(request.node, attempt)
 
     return checker
 
 
 @pytest.fixture
-def lower(harness: Harness) -> Lower:
+def lower(request: pytest.FixtureRequest, harness: Harness) -> Lower:
     """Lower a module by hand: `lower(module, inputs, target="cortex-m55", seed=0, quantize=True)`."""
 
     def lowerer(module: Any, inputs: Any, target: str = "cortex-m55", **declared: Any) -> Program:
-        return harness.lower(
+        case = harness.seeded(
             Case(
                 module=_module_factory(module),
                 inputs=inputs if callable(inputs) else lambda _: tuple(inputs),
@@ -116,6 +120,9 @@ def lower(harness: Harness) -> Lower:
                 **declared,
             )
         )
+        program = harness.lower_into(case)
+        state_of(request.node).lowered.append((program, case))
+        return program
 
     return lowerer
 
@@ -141,33 +148,24 @@ def run(request: pytest.FixtureRequest, harness: Harness, attempt_directory: Cal
         tolerance: Tolerance | None = None,
         bundled: bool = False,
     ) -> Attempt:
-        number = _next_number(request)
-        return _record(request, harness.run(program, attempt_directory(), tolerance, runner, bundled, number))
+        with turns(request.config).shared():
+            attempt = harness.run(program, attempt_directory(), tolerance, runner, bundled)
+        case = state_of(request.node).case_of(program)
+        judged = Judged(program, case, tolerance or Tolerance(), bundled, runner)
+        return record(request.node, attempt, judged)
 
     return booter
 
 
 @pytest.fixture
-def assert_matches() -> Callable[[Attempt], None]:
-    """Fail the test unless an attempt is green."""
+def assert_matches(request: pytest.FixtureRequest) -> Callable[[Attempt], None]:
+    """Fail the test unless an attempt is green, or flaky."""
 
     def assertion(attempt: Attempt) -> None:
         __tracebackhide__ = True
-        _green(attempt)
+        settle(request.node, attempt)
 
     return assertion
-
-
-def describe(attempt: Attempt) -> str:
-    """A few lines on an attempt that is not green: what, which output, where the evidence is, what next."""
-    outcome, result = attempt.outcome, attempt.result
-    lines = [str(outcome)]
-    lines += [c.message for c in attempt.comparisons if not c.ok]
-    if result is not None:
-        lines.append(f"evidence: {result.directory} (console.log, runspec.json, outputs)")
-    if outcome.hint:
-        lines.append(f"next: {outcome.hint}")
-    return "\n".join(lines)
 
 
 def _module_factory(module: Any) -> Callable[[Any], Any]:
@@ -176,19 +174,3 @@ def _module_factory(module: Any) -> Callable[[Any], Any]:
         return lambda _: module()
     # A module instance is callable too, but on tensors.
     return module if callable(module) and not hasattr(module, "state_dict") else lambda _: module
-
-
-def _next_number(request: pytest.FixtureRequest) -> int:
-    return len(request.node.stash.setdefault(ATTEMPTS, [])) + 1
-
-
-def _record(request: pytest.FixtureRequest, attempt: Attempt) -> Attempt:
-    request.node.stash.setdefault(ATTEMPTS, []).append(attempt)
-    return attempt
-
-
-def _green(attempt: Attempt) -> Attempt:
-    __tracebackhide__ = True
-    if not attempt.outcome.green:
-        raise AttemptFailedError(attempt)
-    return attempt

@@ -15,6 +15,7 @@ from harness.records import TestRecord
 LONGEST_MESSAGE = 4000
 CRASH = "???"  # xdist's name of the phase in which a worker died
 STRICT = "[XPASS(strict)]"
+FLAKY = "FLAKY: "  # begins the message of a test that passed only when repeated
 
 
 @dataclass
@@ -76,11 +77,16 @@ def result_of(reports: list[pytest.TestReport]) -> str:
             return "xfailed" if report.skipped else "xpassed"
         if report.failed and str(report.longrepr).startswith(STRICT):
             return "xpassed"  # a strict xfail that passes has no `wasxfail`
-    if payload is not None and payload.flaky:
+    if payload is not None and payload.flaky and all(map(says_flaky, reports)):
         return "flaky"
     if any(report.failed for report in reports):
         return "failed"
     return "skipped" if any(report.skipped for report in reports) else "passed"
+
+
+def says_flaky(report: pytest.TestReport) -> bool:
+    """False for a test that fails for a reason of its own behind a flaky attempt."""
+    return not report.failed or str(report.longrepr).startswith(FLAKY)
 
 
 def bounded(text: str) -> str:

@@ -1,22 +1,22 @@
-"""The attempt loop owns the test protocol, so that reruns and xdist never need a rewrite."""
+"""Runs each test once; reruns happen inside it, so that fixtures are set up and torn down once."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator
 
 import pytest
 from _pytest.runner import runtestprotocol
 
-from harness.flow import Attempt
-from harness.plugin.fixtures import ATTEMPTS
-from harness.plugin.options import item_case
-
-PROPERTY = "corstone_attempts"
+from harness.plugin.gather import FLAKY
+from harness.plugin.judging import ItemState, asks_for_boot, describe, payload, resolve, state_of
+from harness.plugin.options import SETTINGS
+from harness.plugin.payload import attach
+from harness.plugin.workspace import WORKSPACE
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """Run a test: one pass through set-up, call and teardown a loop turn; one turn for now."""
+    """Run a test, and note on disk that it runs: a worker that dies leaves that line."""
+    item.config.stash[WORKSPACE].starts(item.nodeid)
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for report in runtestprotocol(item, nextitem=nextitem, log=False):
         item.ihook.pytest_runtest_logreport(report=report)
@@ -28,26 +28,34 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the attempts to the report of a case; user properties travel from xdist workers."""
+    """Attach what the test has booted to its report; a flaky test is not a plain pass."""
     report = yield
-    if report.when == "call":
-        attempts = item.stash.get(ATTEMPTS, [])
-        if attempts or item_case(item) is not None:
-            report.user_properties.append((PROPERTY, json.dumps([_row(a) for a in attempts])))
+    state = state_of(item)
+    if call.when == "call":
+        if report.failed and not hasattr(report, "wasxfail"):
+            _explain(item, report, state)
+        if report.passed and state.flaky and not hasattr(report, "wasxfail"):
+            _flaky(item, report, state)
+    if asks_for_boot(item) or state.attempts:
+        attach(report, payload(item))
     return report
 
 
-def _row(attempt: Attempt) -> dict[str, object]:
-    result = attempt.result
-    return {
-        "number": attempt.number,
-        "phase": attempt.outcome.phase.value,
-        "class": attempt.outcome.kind.value,
-        "summary": attempt.outcome.summary,
-        "engine": result.engine.kind if result else None,
-        "engine_name": result.engine.name if result else None,
-        "engine_version": result.engine.version if result else None,
-        "directory": str(result.directory) if result else None,
-        "seed": result.spec.seed if result else None,
-        "durations": {name: round(seconds, 4) for name, seconds in attempt.durations.items()},
-    }
+def _explain(item: pytest.Item, report: pytest.TestReport, state: ItemState) -> None:
+    """A test that fails by an assertion of its own on a red attempt: climb the ladder for that too."""
+    last = state.attempts[-1] if state.attempts else None
+    if last is None or last.outcome.green or last.number in state.conclusions:
+        return
+    conclusion = resolve(item, last)
+    if conclusion is not None:
+        report.sections.append(("verdict", describe(last, conclusion)))
+
+
+def _flaky(item: pytest.Item, report: pytest.TestReport, state: ItemState) -> None:
+    assert state.current is not None
+    text = describe(state.current, state.conclusions[state.current.number])
+    if item.config.stash[SETTINGS].flaky == "fail":
+        report.outcome = "failed"
+        report.longrepr = f"{FLAKY}passed only when repeated\n{text}"
+    else:
+        report.sections.append(("flaky", text))

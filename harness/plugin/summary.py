@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import pytest
 
+from harness.plugin.controller import Finished, controller_of
+from harness.plugin.gather import CRASH, says_flaky
 from harness.plugin.options import SETTINGS
-from harness.plugin.protocol import PROPERTY
+from harness.plugin.payload import payload_of
+from harness.plugin.workspace import WORKSPACE
+from harness.records import TestRecord
 
 _ENGINES = {"fvp": "Arm's FVP", "standin": "the stand-in", "host": "the host"}
+_SHOWN_LOST = 10
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -21,42 +25,91 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"corstone: engine {settings.engine}, runner {settings.runner}, seed {seed}"
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count the cases by engine and list the outcome of every red one."""
-    cases = [
-        (report.nodeid, report.outcome, attempts)
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if isinstance(report, pytest.TestReport) and (attempts := attempts_of(report)) is not None
-    ]
-    if not cases:
-        return
-    rows = [row for row in cases if row[2]]
-    terminalreporter.section("corstone")
-    terminalreporter.line(engine_line([attempts[-1] for _, _, attempts in rows]))
-    if len(rows) < len(cases):
-        terminalreporter.line(f"{len(cases) - len(rows)} further tests declare a case and booted nothing")
-    for nodeid, outcome, attempts in rows:
-        last = attempts[-1]
-        if outcome == "failed":
-            terminalreporter.line(f"{last['class']} in phase {last['phase']}  {nodeid}")
-
-
-def attempts_of(report: pytest.TestReport) -> list[dict[str, Any]] | None:
-    """The attempts that a report carries; empty for a case that made none, None for a test without a case."""
-    for name, value in report.user_properties:
-        if name == PROPERTY and isinstance(value, str):
-            attempts: list[dict[str, Any]] = json.loads(value)
-            return attempts
+def pytest_report_teststatus(
+    report: pytest.CollectReport | pytest.TestReport,
+) -> tuple[str, str, str] | None:
+    """Flaky and crashed tests have a letter and a word of their own."""
+    if not isinstance(report, pytest.TestReport):
+        return None
+    if report.when == CRASH:
+        return "crashed", "C", "CRASHED"
+    payload = payload_of(report) if report.when == "call" and not hasattr(report, "wasxfail") else None
+    if payload is not None and payload.flaky and says_flaky(report):
+        return "flaky", "f", "FLAKY"
     return None
 
 
-def engine_line(last_attempts: list[dict[str, Any]]) -> str:
-    """`14 cases: 0 of 14 on Arm's FVP, 12 on the stand-in, 0 on the host, 2 not run`. Pure."""
-    total = len(last_attempts)
-    ran = Counter(row["engine"] for row in last_attempts)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Count the cases by engine; of every red test: class, verdict, history, how to reproduce it."""
+    controller = controller_of(config)
+    finished = controller.finished if controller is not None else None
+    if finished is None:
+        return
+    tests = finished.session.tests
+    asked = [test for test in tests if test.nodeid in finished.asked]
+    if not (asked or finished.lost):
+        return
+    terminalreporter.section("corstone")
+    if asked:
+        terminalreporter.line(engine_line(asked))
+    for line in _reruns(config):
+        terminalreporter.line(line)
+    for test in tests:
+        for line in test_lines(test):
+            terminalreporter.line(line)
+    for line in _lost(finished):
+        terminalreporter.line(line, red=True)
+    for line in finished.written:
+        terminalreporter.line(line)
+
+
+def engine_line(tests: Sequence[TestRecord]) -> str:
+    """`14 cases: 0 of 14 on Arm's FVP, 12 on the stand-in, 0 on the host, 2 not run`. Pure.
+
+    A case counts for the engine of its first attempt that started one.
+    """
+    total = len(tests)
+    ran = Counter(_engine(test) for test in tests)
     parts = [f"{ran['fvp']} of {total} on Arm's FVP"]
     parts += [f"{ran[kind]} on {_ENGINES[kind]}" for kind in ("standin", "host")]
     if ran[None]:
         parts.append(f"{ran[None]} not run")
     return f"{total} cases: " + ", ".join(parts)
+
+
+def test_lines(test: TestRecord) -> Iterable[str]:
+    """What the summary says of one test; nothing of a green one. Pure."""
+    if test.history is None and (test.verdict is None or test.result in ("passed", "skipped")):
+        return
+    first = next((attempt for attempt in test.attempts if attempt.kind not in ("PASS", "XFAIL")), None)
+    what = f"{first.kind} in phase {first.phase}" if first is not None else test.result
+    yield f"{test.result.upper()}  {test.nodeid}  {what}"
+    if test.verdict is not None:
+        yield f"    verdict: {test.verdict.verdict} after {test.verdict.runs} runs: {test.verdict.reason}"
+    if test.history is not None:
+        yield f"    history: {test.history.kind}: {test.history.reason}"
+    if test.repro is not None:
+        yield f"    reproduce: {test.repro}"
+
+
+test_lines.__test__ = False  # type: ignore[attr-defined]
+
+
+def _engine(test: TestRecord) -> str | None:
+    return next((attempt.engine for attempt in test.attempts if attempt.engine is not None), None)
+
+
+def _reruns(config: pytest.Config) -> Iterable[str]:
+    settings = config.stash[SETTINGS]
+    spent = config.stash[WORKSPACE].budget(settings).spent()
+    if spent.failures:
+        yield (
+            f"reruns: {spent.runs} attempts for {spent.failures} failures took {spent.seconds:.1f} s "
+            f"of {settings.reruns_budget:g} s"
+        )
+
+
+def _lost(finished: Finished) -> Iterable[str]:
+    if finished.lost:
+        yield f"{len(finished.lost)} selected tests were never run:"
+        yield from (f"    {nodeid}" for nodeid in finished.lost[:_SHOWN_LOST])

@@ -1,0 +1,44 @@
+"""Sets up what belongs to a session: settings, shared directory, the controller, and xdist's part in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from harness.plugin import options
+from harness.plugin.controller import NAME, Controller
+from harness.plugin.workspace import WORKSPACE, enter, hand_over
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import Scheduling
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Resolve the options; in the process that reports, begin the session."""
+    options.pytest_configure(config)
+    config.stash[WORKSPACE] = enter(config)
+    if not hasattr(config, "workerinput") and not config.option.collectonly:
+        config.pluginmanager.register(Controller(config), NAME)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the shared directory with the session that made it."""
+    workspace = config.stash.get(WORKSPACE, None)
+    if workspace is not None and not hasattr(config, "workerinput"):
+        workspace.remove()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell an xdist worker where the shared directory is."""
+    hand_over(node.config, node.workerinput)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    """Schedulers by scope that give a test up when it has ended its worker; None for xdist's own."""
+    from harness.plugin.scheduling import scheduler
+
+    return scheduler(config, log)

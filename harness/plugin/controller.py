@@ -1,0 +1,189 @@
+"""The session as the reporting process sees it: records, reports, ledger, exit status."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import time
+from typing import Any
+
+import pytest
+
+from harness.ledger import session as ledger
+from harness.ledger.fingerprint import fingerprint
+from harness.plugin import crashes
+from harness.plugin.exits import exit_status
+from harness.plugin.gather import Open, merged, record_of, worker_of
+from harness.plugin.options import SETTINGS
+from harness.plugin.revision import revision_of
+from harness.records import SessionRecord, TestRecord
+from harness.report import session as report_session
+from harness.settings import Settings
+
+Key = tuple[str, str]
+NAME = "corstone-controller"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What the terminal summary tells.
+
+    Attributes:
+        session: with all its tests.
+        asked: ids of tests that ask for a boot.
+        lost: ids of tests that were selected and never run.
+        written: where ledger and reports are.
+    """
+
+    session: SessionRecord
+    asked: frozenset[str]
+    lost: tuple[str, ...]
+    written: tuple[str, ...]
+
+
+class Controller:
+    """Plugin of the controller, or of the one process of a session without xdist."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._settings: Settings = config.stash[SETTINGS]
+        self._each = getattr(config.option, "dist", "no") == "each"
+        self._open: dict[Key, Open] = {}
+        self._tests: dict[Key, TestRecord] = {}
+        self._asked: set[str] = set()
+        self._collected: tuple[str, ...] = ()
+        self._copies = 1
+        self._collection_errors = 0
+        self._reporter: report_session.Reporter | None = None
+        self._session = self._begin()
+        self.finished: Finished | None = None
+
+    def _begin(self) -> SessionRecord:
+        revision = revision_of(self._config.rootpath, self._settings.base_revision)
+        return SessionRecord(
+            id=uuid.uuid4().hex,
+            started=time(),
+            seconds=0.0,
+            argv=(sys.argv[0].rpartition("/")[2], *self._config.invocation_params.args),
+            engine=self._settings.engine,
+            commit=revision.commit,
+            merge_base=revision.merge_base,
+            branch=revision.branch,
+            host=platform.node(),
+            environment=fingerprint(),
+            exit_status=0,
+            partial=True,
+            tests=(),
+        )
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Begin the journal; in xdist's controller there are no items, the workers bring theirs."""
+        if session.items:
+            self._start([item.nodeid for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        """Begin the journal with the first worker's collection."""
+        self._copies = int(node.workerinput["workercount"]) if self._each else 1
+        self._start(ids)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A module that cannot be collected keeps the session red."""
+        self._collection_errors += report.failed
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the report of one phase; the teardown's closes the test."""
+        worker = worker_of(report)
+        key = (report.nodeid, worker if self._each else "")
+        entry = self._open.setdefault(key, Open(worker))
+        entry.reports.append(report)
+        entry.worker = worker
+        payload = merged([report])
+        if payload is not None and payload.boots:
+            self._asked.add(report.nodeid)
+        if report.when == "teardown" and not entry.crashed:
+            self._close(key, record_of(report.nodeid, worker, entry.reports))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Rerun what a dead worker left, ask the ledger, write reports, set the exit status."""
+        for key, entry in sorted(self._open.items()):
+            self._close(key, self._incomplete(key[0], entry))
+        status, lost = int(session.exitstatus), self._lost()
+        stopped = bool(session.shouldstop or session.shouldfail)
+        record = self._classified(self._complete(status, bool(lost)))
+        unknown = self._collection_errors + (0 if stopped else len(lost))
+        flaky_fails = self._settings.flaky == "fail"
+        asked = frozenset(self._asked)
+        status = exit_status(status, record.tests, asked, flaky_fails, unknown)
+        session.exitstatus = status
+        record = replace(record, exit_status=status)
+        written = [ledger.store(record, self._settings)]
+        if self._reporter is not None:
+            written += self._reporter.finish(record)
+        self.finished = Finished(record, asked, lost, tuple(written))
+        self._recount(record)
+
+    def _start(self, ids: Sequence[str]) -> None:
+        if self._reporter is None:
+            self._collected = tuple(ids)
+            self._reporter = report_session.start(self._settings, self._session, ids)
+
+    def _close(self, key: Key, test: TestRecord) -> None:
+        self._open.pop(key, None)
+        self._tests[key] = test
+        if self._reporter is not None:
+            self._reporter.add(test)
+
+    def _incomplete(self, nodeid: str, entry: Open) -> TestRecord:
+        """The record of a test that did not reach its teardown."""
+        test = record_of(nodeid, entry.worker, entry.reports)
+        if not entry.crashed:
+            return replace(test, result="error" if test.result == "passed" else test.result)
+        return crashes.resolve(self._config, test, entry.reports[-1])
+
+    def _lost(self) -> tuple[str, ...]:
+        """Ids of tests that were selected and have no record."""
+        ran = Counter(nodeid for nodeid, _ in self._tests)
+        return tuple(nodeid for nodeid in self._collected if ran[nodeid] < self._copies)
+
+    def _recount(self, record: SessionRecord) -> None:
+        """Move the reports of tests that a rerun or the ledger has judged to their final category."""
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        results = {test.nodeid: test.result for test in record.tests}
+        for before in ("crashed", "failed", "error", "flaky") if terminal else ():
+            for report in list(terminal.stats.get(before, ())):
+                after = results.get(getattr(report, "nodeid", ""), before)
+                if after in ("flaky", "quarantined") and after != before:
+                    terminal.stats[before].remove(report)
+                    terminal.stats.setdefault(after, []).append(report)
+
+    def _complete(self, status: int, partial: bool) -> SessionRecord:
+        return replace(
+            self._session,
+            seconds=round(time() - self._session.started, 3),
+            exit_status=status,
+            partial=partial,
+            tests=tuple(self._tests.values()),
+        )
+
+    def _classified(self, record: SessionRecord) -> SessionRecord:
+        histories: Mapping[str, Any] = ledger.classify(record, self._settings)
+        tests = []
+        for test in record.tests:
+            history = histories.get(test.nodeid)
+            if history is not None:
+                quarantined = history.kind == "QUARANTINED"
+                test = replace(test, history=history, result="quarantined" if quarantined else test.result)
+            tests.append(test)
+        return replace(record, tests=tuple(tests))
+
+
+def controller_of(config: pytest.Config) -> Controller | None:
+    """The session's controller; None in a worker, and where tests are only collected."""
+    found = config.pluginmanager.get_plugin(NAME)
+    return found if isinstance(found, Controller) else None

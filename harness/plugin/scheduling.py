@@ -1,0 +1,46 @@
+"""Xdist's schedulers by scope, without their endless repetition of a test that ends its worker.
+
+They put the whole unfinished scope back, the crashed test included, so that it ends one worker after the
+other. The rerun of a crashed test is ours: one, in a process of its own, at the end of the session.
+"""
+
+from __future__ import annotations
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScopeScheduling, Scheduling
+from xdist.workermanage import WorkerController
+
+
+class _GiveUp(LoadScopeScheduling):
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Remove a dead or finished worker; the test that it was running counts as completed."""
+        units = self.assigned_work[node].values()
+        crashed = next(((unit, nodeid) for unit in units for nodeid, done in unit.items() if not done), None)
+        if crashed is None:
+            return super().remove_node(node)
+        unit, nodeid = crashed
+        unit[nodeid] = True
+        super().remove_node(node)  # takes the next test for the crashed one, and puts the rest back
+        return nodeid
+
+
+class _LoadScope(_GiveUp):
+    pass
+
+
+class _LoadFile(_GiveUp, LoadFileScheduling):
+    pass
+
+
+class _LoadGroup(_GiveUp, LoadGroupScheduling):
+    pass
+
+
+_KINDS = {"loadscope": _LoadScope, "loadfile": _LoadFile, "loadgroup": _LoadGroup}
+
+
+def scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    """The scheduler for `--dist`; None where xdist's own does."""
+    kind = _KINDS.get(config.getvalue("dist"))
+    return kind(config, log) if kind is not None else None
