@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from harness.flakes_cli import flakes
+from harness.ledger.cli import ledger_app, quarantine_app
 from harness.npu_cli import app as npu_app
 from harness.oplist import ops
 from harness.outcomes import HarnessError
@@ -31,6 +33,9 @@ app.add_typer(standin_app, name="standin")
 app.add_typer(npu_app, name="npu")
 app.add_typer(report_app, name="report")
 app.add_typer(repro_app, name="repro")
+app.add_typer(ledger_app, name="ledger")
+app.add_typer(quarantine_app, name="quarantine")
+app.command()(flakes)
 
 _out = Console(highlight=False, soft_wrap=True)
 _err = Console(stderr=True, highlight=False, soft_wrap=True)

@@ -20,7 +20,7 @@ _MIGRATION_LOCK = 0x636F7273
 _WRITES = "corstone_writes"
 
 
-class LedgerError(Exception):
+class LedgerError(ValueError):
     """The ledger cannot be read or written; the message says which and why, without a password."""
 
 

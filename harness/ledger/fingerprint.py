@@ -8,9 +8,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from harness.engines.environment import fingerprint as environment
-from harness.firmware.sources import source_hash, source_root
-from harness.firmware.toolchain import find_tool
 from harness.outcomes import HarnessError
 
 # Attempts that differ in one of these belong to different strata; their statistics never mix.
@@ -35,12 +32,18 @@ _ABSENT = "none"
 
 def fingerprint() -> dict[str, str]:
     """Versions of what makes a program and a runner, and the machine: the same all through a session."""
+    # Here, since reading a history needs no engine.
+    from harness.engines.environment import fingerprint as environment
+
     found = {name: value for name, value in environment().items() if name not in VOLATILE}
     return {**found, **_built_with(), **_checkout(Path.cwd()), "host": platform.node()}
 
 
 @lru_cache(maxsize=1)
 def _built_with() -> dict[str, str]:
+    from harness.firmware.sources import source_hash, source_root
+    from harness.firmware.toolchain import find_tool
+
     found = {}
     try:
         found["kernels"] = source_hash(source_root())

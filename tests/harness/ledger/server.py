@@ -36,7 +36,7 @@ class Server:
         with psycopg.connect(
             host=str(self.socket), user=self.user, dbname="postgres", autocommit=True
         ) as connection:
-            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload]
+            connection.execute(f"CREATE DATABASE {name}")
         return f"postgresql://{self.user}@/{name}?host={self.socket}"
 
 

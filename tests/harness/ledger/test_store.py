@@ -17,7 +17,7 @@ from sqlalchemy import create_engine, inspect, text
 from harness.ledger.database import LedgerError, connect, parse_url
 from harness.ledger.schema import VERSION, metadata, migrate
 from harness.ledger.store import Added, Ledger
-from harness.records import ComparisonRecord
+from harness.records import ComparisonRecord, SessionRecord
 from tests.harness.ledger.records import (
     DAY,
     FAULT,
@@ -242,7 +242,7 @@ with Ledger(sys.argv[1]) as ledger:
 """
 
 
-def thousand() -> object:
+def thousand() -> SessionRecord:
     """A session of 500 tests with two attempts each."""
     return session(
         "k", *(case(attempt(), attempt(FAULT, 2, "same-bytes"), nodeid=f"t.py::t{i:03}") for i in range(500))

@@ -1,0 +1,38 @@
+"""`harness flakes`: the command; what it does is in `harness.flakes`."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.settings import ENGINES, resolve
+
+
+def flakes(
+    nodeid: Annotated[str, typer.Argument(help="one test, as pytest prints it")],
+    runs: Annotated[int, typer.Option(min=1, help="boots of the test's program")] = 200,
+    until_fail: Annotated[bool, typer.Option("--until-fail", help="stop at the first failure")] = False,
+    engine: Annotated[str, typer.Option(help=f"one of {', '.join(ENGINES)}")] = "auto",
+    workers: Annotated[
+        int, typer.Option("--workers", "-j", min=0, help="boots at the same time (default: one a core)")
+    ] = 0,
+    directory: Annotated[Path | None, typer.Option(help="keep the evidence of failures here")] = None,
+) -> None:
+    """Measure how often a test fails, with an interval, and store the runs in the ledger.
+
+    Lowers and builds once, then boots the same bytes. Exits with 1 if a run failed.
+    """
+    from harness.flakes import measure, report_lines
+    from harness.ledger.session import store
+
+    settings = resolve(lambda option: engine if option.name == "engine" else None)
+    place = directory or settings.cache / "flakes" / uuid.uuid4().hex[:12]
+    measured = measure(nodeid, runs, engine, until_fail, place, workers or os.cpu_count() or 1)
+    for line in report_lines(measured):
+        typer.echo(line)
+    typer.echo(store(measured.session, settings, "flakes" if measured.complete else "until-fail"))
+    raise typer.Exit(int(measured.rate.failures > 0))
