@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.outcomes import OutcomeClass, Phase
+from harness.reruns.policy import POLICIES
 from tests.harness.bench import BOOT, LOAD, RUN, end, log
 from tests.harness.test_classify import judge
 
@@ -84,3 +85,7 @@ def test_malformed_blob_is_a_malformed_program() -> None:
     outcome = judge(*BOOT, LOAD[0], message, failed, end(1, 0), exit_status=1)
     assert (outcome.kind, outcome.phase) == (OutcomeClass.BUNDLE_INVALID, Phase.LOAD)
     assert "truncated" in outcome.summary
+
+
+def test_every_class_has_a_policy_for_reruns() -> None:
+    assert set(POLICIES) == set(OutcomeClass)
