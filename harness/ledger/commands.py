@@ -89,9 +89,7 @@ def suggest(quarantine: Path | None, ledger: str) -> int:
         print(f"# {promotion.nodeid} {promotion.reason}")
     if not (added or found.entries):
         need = clean_runs(0.05)
-        print(
-            f"# nothing to add: of {len(histories)} tests none fails now and then; {need} clean runs exclude 5 %"
-        )
+        print(f"# none of {len(histories)} tests fails now and then; {need} clean runs exclude 5 %")
     return 0
 
 

@@ -123,7 +123,7 @@ def test_signature(test: TestRecord) -> str:
     if attempt is not None:
         return attempt.signature or f"{attempt.phase}/{attempt.kind}"
     if test.result in ("failed", "error", "crashed", "quarantined", "xfailed", "flaky"):
-        return signature_of_text(test.message, test.result)
+        return signature_of_text(test.message)
     return ""
 
 

@@ -16,6 +16,7 @@ from harness.ledger.clusters import cluster
 from harness.ledger.entries import Entry, needs_history, test_signature
 from harness.ledger.fingerprint import CHECKOUT, MODIFIED
 from harness.ledger.history import classify_test, infrastructure_of, version_step
+from harness.ledger.overview import FlakeSummary, flake_summaries
 from harness.ledger.quarantine import DEFAULT_FILE, Quarantine, QuarantineError, load
 from harness.ledger.question import Question, Situation, ask
 from harness.ledger.rows import attempt_environment, broken_infrastructure, stable
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 OFF = "off"
 # [days] What a local ledger keeps; a shared database is pruned by `harness ledger prune` only.
 KEPT_DAYS = 400.0
+# [days] and runs a test of the table of flaky tests.
+TABLE_DAYS, TABLE_DEPTH = 180.0, 100
 # Of equal failures the label that explains most holds for all; other labels speak of one test only.
 _SHARED = ("BROKEN_BASE", "VERSION_SKEW", "FLAKY", "NEW_SIGNATURE", "NEW", "NEW_TEST")
 
@@ -101,6 +104,24 @@ def store(session: SessionRecord, settings: Settings, purpose: str = "suite") ->
     except LedgerError as error:
         _warn(f"ledger: not stored, {error}")
         return f"ledger: not stored, {error}"
+
+
+def flake_table(session: SessionRecord, settings: Settings) -> tuple[FlakeSummary, ...]:
+    """The session's tests that fail now and then, this session included if it is stored already."""
+    url = ledger_url(settings)
+    if url is None:
+        return ()
+    from harness.ledger.database import LedgerError
+
+    targets = {test.nodeid: test.target or "" for test in session.tests}
+    since = session.started - TABLE_DAYS * 86400
+    try:
+        with _open(url) as ledger:
+            names = [name for name in ledger.once_red(since) if name in targets]
+            histories = ledger.history(names, since=since, depth=TABLE_DEPTH) if names else {}
+    except LedgerError:
+        return ()  # `store` has said it
+    return flake_summaries(histories, targets, session.started + session.seconds)
 
 
 def classify_all(

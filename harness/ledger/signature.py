@@ -31,6 +31,7 @@ _GENERIC = re.compile(
     r"""^(?:
         \w*(?:assertion)?error:?            # a bare exception
       | assert\ (?:false|none|not\ true|\w+)
+      | assert\ [\W_]+                    # numbers only
       | (?:the\ )?(?:test|run|build|command|process|method|program)?\s*(?:failed|aborted|stopped|exited)\.?
       | aborted(?:\ \(core\ dumped\))?
       | .*\b(?:non-zero\ )?exit(?:ed\ with)?\ (?:status|code):?\ \S+

@@ -137,6 +137,12 @@ class Ledger:
         with reading(self._engine) as connection:
             return tuple(_entries(connection, wanted))
 
+    def once_red(self, since: float) -> tuple[str, ...]:
+        """Node ids of tests that were red at least once since then, sorted."""
+        query = select(tests.c.nodeid).where(tests.c.signature != "", tests.c.started >= since).distinct()
+        with reading(self._engine) as connection:
+            return tuple(sorted(connection.execute(query).scalars()))
+
     def names(self, part: str = "") -> tuple[str, ...]:
         """Node ids that contain `part`, sorted."""
         query = select(tests.c.nodeid).where(tests.c.nodeid.contains(part, autoescape=True)).distinct()

@@ -56,7 +56,7 @@ def entropy(history: Sequence[Seen], now: float, half_life: float = HALF_LIFE) -
     weight = weights([seen.time for seen in history], now, half_life)
     total = sum(weight)
     red = sum(w for w, seen in zip(weight, history, strict=True) if seen.red) / total if total else 0.0
-    return -sum(share * log2(share) for share in (red, 1 - red) if share > 0)
+    return sum(share * log2(1 / share) for share in (red, 1 - red) if share > 0)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ import pytest
 
 from harness.plugin import options
 from harness.plugin.controller import NAME, Controller
+from harness.plugin.quarantine import NAME as QUARANTINE
+from harness.plugin.quarantine import quarantine_plugin
 from harness.plugin.workspace import WORKSPACE, enter, hand_over
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options; in the process that reports, begin the session."""
     options.pytest_configure(config)
+    config.pluginmanager.register(quarantine_plugin(config.stash[options.SETTINGS]), QUARANTINE)
     config.stash[WORKSPACE] = enter(config)
     if not hasattr(config, "workerinput") and not config.option.collectonly:
         config.pluginmanager.register(Controller(config), NAME)

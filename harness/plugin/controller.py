@@ -7,7 +7,7 @@ import sys
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from time import time
 from typing import Any
 
@@ -19,9 +19,11 @@ from harness.plugin import crashes
 from harness.plugin.exits import exit_status
 from harness.plugin.gather import Open, merged, record_of, worker_of
 from harness.plugin.options import SETTINGS
+from harness.plugin.quarantine import expired_entries
 from harness.plugin.revision import revision_of
 from harness.records import SessionRecord, TestRecord
 from harness.report import session as report_session
+from harness.report.history import FlakeRow
 from harness.settings import Settings
 
 Key = tuple[str, str]
@@ -104,9 +106,9 @@ class Controller:
         entry.worker = worker
         payload = merged([report])
         if payload is not None and payload.boots:
-            self._asked.add(report.nodeid)
+            self._asked.add(self._name(key))
         if report.when == "teardown" and not entry.crashed:
-            self._close(key, record_of(report.nodeid, worker, entry.reports))
+            self._close(key, record_of(self._name(key), worker, entry.reports))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -116,7 +118,7 @@ class Controller:
         status, lost = int(session.exitstatus), self._lost()
         stopped = bool(session.shouldstop or session.shouldfail)
         record = self._classified(self._complete(status, bool(lost)))
-        unknown = self._collection_errors + (0 if stopped else len(lost))
+        unknown = self._collection_errors + (0 if stopped else len(lost)) + len(expired_entries(self._config))
         flaky_fails = self._settings.flaky == "fail"
         asked = frozenset(self._asked)
         status = exit_status(status, record.tests, asked, flaky_fails, unknown)
@@ -124,7 +126,8 @@ class Controller:
         record = replace(record, exit_status=status)
         written = [ledger.store(record, self._settings)]
         if self._reporter is not None:
-            written += self._reporter.finish(record)
+            flakes = [FlakeRow(**asdict(row)) for row in ledger.flake_table(record, self._settings)]
+            written += self._reporter.finish(record, flakes)
         self.finished = Finished(record, asked, lost, tuple(written))
         self._recount(record)
 
@@ -141,10 +144,14 @@ class Controller:
 
     def _incomplete(self, nodeid: str, entry: Open) -> TestRecord:
         """The record of a test that did not reach its teardown."""
-        test = record_of(nodeid, entry.worker, entry.reports)
+        test = record_of(self._name((nodeid, entry.worker)), entry.worker, entry.reports)
         if not entry.crashed:
             return replace(test, result="error" if test.result == "passed" else test.result)
-        return crashes.resolve(self._config, test, entry.reports[-1])
+        return crashes.resolve(self._config, test, nodeid)
+
+    def _name(self, key: Key) -> str:
+        """The id of a test's record: with `--dist each` every worker has a test of its own."""
+        return f"{key[0]}@{key[1]}" if self._each else key[0]
 
     def _lost(self) -> tuple[str, ...]:
         """Ids of tests that were selected and have no record."""
@@ -154,7 +161,7 @@ class Controller:
     def _recount(self, record: SessionRecord) -> None:
         """Move the reports of tests that a rerun or the ledger has judged to their final category."""
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
-        results = {test.nodeid: test.result for test in record.tests}
+        results = {key[0]: test.result for key, test in zip(self._tests, record.tests, strict=True)}
         for before in ("crashed", "failed", "error", "flaky") if terminal else ():
             for report in list(terminal.stats.get(before, ())):
                 after = results.get(getattr(report, "nodeid", ""), before)
