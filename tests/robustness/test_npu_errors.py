@@ -5,6 +5,7 @@ One tiny graph is lowered once; its bytes are damaged, or it meets another NPU t
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from dataclasses import replace
@@ -87,8 +88,12 @@ def test_records_of_two_runs_name_the_first_operation_that_differs(
     different = CliRunner().invoke(npu_app, ["diff", *paths])
     assert different.exit_code == 1
     first, *_, last = different.stdout.splitlines()
-    assert first.startswith("operation ")
-    assert "OP_CONV" in first
+    records = zip(*(Path(path).read_text().splitlines() for path in paths), strict=True)
+    expected = next(json.loads(ours) for ours, theirs in records if ours != theirs)
+    assert expected["index"] > 0
+    assert first.startswith(
+        f"operation {expected['index']} (stream 0, byte 0x{4 * expected['offset']:x}): OP_"
+    )
     assert last == "this operation computed something else from equal inputs"
     none = CliRunner().invoke(npu_app, ["diff", paths[0], str(tmp_path / "good" / "console.log")])
     assert (none.exit_code, "no part of an NPU trace" in none.output) == (2, True)
