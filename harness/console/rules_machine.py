@@ -85,7 +85,7 @@ def crash(evidence: Evidence) -> Outcome | None:
         return Outcome(phase, OutcomeClass.ABORT, f"assertion failed: {_text(event)}", f"see {LOG_NAME}")
     cause = evidence.first(Kind.FAULT_CAUSE)
     summary = (f"{cause.values['cause']}: " if cause else "") + _text(event) + _place(evidence, event)
-    hint = "run the same program with `--engine host` and sanitizers to find memory errors"
+    hint = "run the same program with `--engine host --host-runner sanitized` to find memory errors"
     return Outcome(phase, OutcomeClass.FAULT, summary, hint, _registers(evidence, event))
 
 
