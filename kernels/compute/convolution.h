@@ -39,21 +39,45 @@ struct ConvParameters {
   int32_t kernel_size() const { return kernel_height * kernel_width * depth; }
 };
 
-// Calls `body(row taps, column taps, input plane, output pixel)` for every output pixel. Neighbours
-// in this order mostly meet the same kernel positions.
+// Adjacent outputs in one row: distances in bytes from one to the next, in image and output.
+struct Steps {
+  ptrdiff_t in;
+  ptrdiff_t out;
+};
+
+// Calls `body(row taps, span of the row, input plane, first output, steps)` for all outputs.
 template <typename Axis, typename Body>
-void for_each_pixel(const Image& input, const Image& output, const Axis& rows, const Axis& columns,
-                    const int8_t* in, int8_t* out, const Body& body) {
+void for_each_span(const Image& input, const Image& output, const Axis& rows, const Axis& columns,
+                   const int8_t* in, int8_t* out, const Body& body) {
+  const int32_t period = columns.period();
+  const Steps steps{ptrdiff_t{columns.advance()} * input.channels,
+                    ptrdiff_t{period} * output.channels};
   for (int32_t b = 0; b < output.batches; ++b, in += input.plane()) {
     for (int32_t y = 0; y < output.height; ++y, out += output.row()) {
       const Taps row = rows.taps(y);
-      for (int32_t phase = 0; phase < std::min(columns.period(), output.width); ++phase) {
-        for (int32_t x = phase; x < output.width; x += columns.period()) {
-          body(row, columns.taps(x), in, out + static_cast<ptrdiff_t>(x) * output.channels);
+      for (int32_t phase = 0; phase < std::min(period, output.width); ++phase) {
+        for (int32_t x = phase; x < output.width;) {
+          const Span span = span_from(columns, x, (output.width - 1 - x) / period + 1);
+          body(row, span, in, out + ptrdiff_t{x} * output.channels, steps);
+          x += span.outputs * period;
         }
       }
     }
   }
+}
+
+// Calls `body(row taps, column taps, input plane, output)` for every output.
+template <typename Axis, typename Body>
+void for_each_pixel(const Image& input, const Image& output, const Axis& rows, const Axis& columns,
+                    const int8_t* in, int8_t* out, const Body& body) {
+  for_each_span(
+      input, output, rows, columns, in, out,
+      [&](const Taps& row, Span span, const int8_t* plane, int8_t* to, const Steps& steps) {
+        for (; span.outputs > 0; --span.outputs, to += steps.out) {
+          body(row, span.taps, plane, to);
+          span.taps.at += columns.advance();
+        }
+      });
 }
 
 namespace scalar {

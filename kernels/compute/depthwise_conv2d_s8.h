@@ -115,34 +115,37 @@ class DepthwiseBlock {
   }
 
   // `plane` begins at the first input channel of the block, `out` at its first output channel.
-  void pixel(const Taps& row, const Taps& column, const int8_t* plane, int8_t* out) {
+  void run(const Taps& row, const Span& span, const int8_t* plane, int8_t* out,
+           const Steps& steps) {
+    const Taps& column = span.taps;
     if (!row.same_kernel_positions(row_) || !column.same_kernel_positions(column_)) {
       row_ = row;
       column_ = column;
       start();
     }
-    WideSums sums = start_;
     const ptrdiff_t x_step = ptrdiff_t{column.at_step} * p_.input.channels;
-    const ptrdiff_t line_step = ptrdiff_t{row.at_step} * static_cast<ptrdiff_t>(p_.input.row());
-    const int8_t* line = plane + static_cast<size_t>(row.at) * p_.input.row() +
-                         ptrdiff_t{column.at} * p_.input.channels;
     const ptrdiff_t w_step = p_.output.channels;
-    const int8_t* k_line = weight_at(row.k, column.k);
-    for (int32_t i = row.count; i > 0; --i) {
-      const int8_t* x = line;
-      const int8_t* w = k_line;
-      for (int32_t j = column.count; j > 0; --j) {
-        sums.add_product(lanes_.input(x), lanes_.weights(w));
-        x += x_step;
-        w += w_step;
+    const ptrdiff_t row_step = static_cast<ptrdiff_t>(p_.input.row());
+    const int8_t* first = plane + row.at * row_step + ptrdiff_t{column.at} * p_.input.channels;
+    const int8_t* first_weight = weight_at(row.k, column.k);
+    for (int32_t left = span.outputs; left > 0; --left, first += steps.in, out += steps.out) {
+      WideSums sums = start_;
+      const int8_t* line = first;
+      const int8_t* k_line = first_weight;
+      for (int32_t i = row.count; i > 0; --i) {
+        const int8_t* x = line;
+        const int8_t* w = k_line;
+        for (int32_t j = column.count; j > 0; --j, x += x_step, w += w_step) {
+          sums.add_product(lanes_.input(x), lanes_.weights(w));
+        }
+        line += row.at_step * row_step;
+        k_line += p_.kernel_width * w_step;
       }
-      line += line_step;
-      k_line += p_.kernel_width * w_step;
+      store<0>(sums.v0, out);
+      store<1>(sums.v1, out);
+      store<2>(sums.v2, out);
+      store<3>(sums.v3, out);
     }
-    store<0>(sums.v0, out);
-    store<1>(sums.v1, out);
-    store<2>(sums.v2, out);
-    store<3>(sums.v3, out);
   }
 
  private:
@@ -195,10 +198,10 @@ inline void depthwise_conv2d_s8(const int8_t* input, const int8_t* weights, int8
     const int32_t count = std::min(p.output.channels - c, kLanes);
     const auto run = [&](const auto& lanes) {
       DepthwiseBlock block(p, weights, c, lanes);
-      for_each_pixel(p.input, p.output, rows, columns, input, out,
-                     [&](const Taps& row, const Taps& column, const int8_t* plane, int8_t* to) {
-                       block.pixel(row, column, plane + c / multiplier, to + c);
-                     });
+      for_each_span(
+          p.input, p.output, rows, columns, input, out,
+          [&](const Taps& row, const Span& span, const int8_t* plane, int8_t* to,
+              const Steps& steps) { block.run(row, span, plane + c / multiplier, to + c, steps); });
     };
     if (multiplier != 1) {
       run(SharedLanes(c, count, multiplier));

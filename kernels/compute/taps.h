@@ -30,8 +30,13 @@ struct ForwardAxis {
   int32_t padding;
   int32_t dilation;
 
-  // Outputs this far apart meet the same kernel positions, except near the borders.
+  // Outputs this far apart meet the same kernel positions, except near the borders, at image
+  // positions that lie `advance` apart.
   int32_t period() const { return 1; }
+  int32_t advance() const { return stride; }
+
+  // True unless a border cuts positions off.
+  bool complete(const Taps& taps) const { return taps.count == kernel; }
 
   Taps taps(int32_t o) const {
     const int32_t at = o * stride - padding;
@@ -48,41 +53,62 @@ struct ForwardAxis {
 class TransposedAxis {
  public:
   TransposedAxis(int32_t image, int32_t kernel, int32_t stride, int32_t padding, int32_t dilation)
-      : image_(image), kernel_(kernel), stride_(stride), padding_(padding), dilation_(dilation) {
+      : image(image), kernel(kernel), stride_(stride), padding_(padding), dilation_(dilation) {
     const int32_t common = std::gcd(stride, dilation);
     k_step_ = stride / common;
     at_step_ = dilation / common;
   }
 
   int32_t period() const { return stride_; }
+  int32_t advance() const { return 1; }
+
+  bool complete(const Taps& taps) const {
+    return taps.count > 0 && taps.k < k_step_ && taps.k + taps.count * k_step_ >= kernel;
+  }
 
   Taps taps(int32_t o) const {
     const int32_t target = o + padding_;
-    for (int32_t k = 0; k < std::min(k_step_, kernel_); ++k) {
+    for (int32_t k = 0; k < std::min(k_step_, kernel); ++k) {
       const int32_t distance = target - k * dilation_;
       if (distance % stride_ == 0) return clip(k, distance / stride_);
     }
     return {0, k_step_, 0, -at_step_, 0};
   }
 
+  const int32_t image;
+  const int32_t kernel;
+
  private:
   // From kernel position `k` at image position `at` on, which falls: the part inside of the image.
   Taps clip(int32_t k, int32_t at) const {
-    const int32_t skipped = at < image_ ? 0 : (at - image_) / at_step_ + 1;
+    const int32_t skipped = at < image ? 0 : (at - image) / at_step_ + 1;
     const int32_t first = k + skipped * k_step_;
     const int32_t begin = at - skipped * at_step_;
-    if (first >= kernel_ || begin < 0) return {0, k_step_, 0, -at_step_, 0};
-    const int32_t count = std::min((kernel_ - 1 - first) / k_step_, begin / at_step_) + 1;
+    if (first >= kernel || begin < 0) return {0, k_step_, 0, -at_step_, 0};
+    const int32_t count = std::min((kernel - 1 - first) / k_step_, begin / at_step_) + 1;
     return {first, k_step_, begin, -at_step_, count};
   }
 
-  int32_t image_;
-  int32_t kernel_;
   int32_t stride_;
   int32_t padding_;
   int32_t dilation_;
   int32_t k_step_;
   int32_t at_step_;
 };
+
+// Outputs `axis.period()` apart that meet the same kernel positions; `taps` is that of the first.
+struct Span {
+  Taps taps;
+  int32_t outputs;
+};
+
+// The span from output `o` on, of at most `left` outputs.
+template <typename Axis>
+Span span_from(const Axis& axis, int32_t o, int32_t left) {
+  const Taps taps = axis.taps(o);
+  if (!axis.complete(taps)) return {taps, 1};
+  const int32_t last = std::max(taps.at, taps.at + (taps.count - 1) * taps.at_step);
+  return {taps, std::min((axis.image - 1 - last) / axis.advance() + 1, left)};
+}
 
 }  // namespace kernels
