@@ -47,9 +47,14 @@ class Ended:
         return lines[-1] if lines else "it printed nothing"
 
 
-def run_tool(tool: str, arguments: Sequence[str], directory: Path, limit: float) -> Ended:
-    """Run a tool of `TOOLS` in `directory`, its printed lines collected, for at most `limit` seconds."""
-    argv = [sys.executable, __file__, str(os.getpid()), tool, *arguments]
+def run_tool(
+    tool: str, arguments: Sequence[str], directory: Path, limit: float, python: str = sys.executable
+) -> Ended:
+    """Run a tool of `TOOLS` in `directory`, its printed lines collected, for at most `limit` seconds.
+
+    `python` is that of another virtual environment, to run another version of the tool.
+    """
+    argv = [python, __file__, str(os.getpid()), tool, *arguments]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     try:
         done = subprocess.run(

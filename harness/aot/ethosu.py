@@ -50,6 +50,23 @@ def compile_spec(target: Target) -> Any:
     return EthosUCompileSpec(target.name, system_config=system, memory_mode=memory, extra_flags=list(flags))
 
 
+def vela_flags(target: Target) -> tuple[str, ...]:
+    """Vela's command line for `target` as the Arm backend builds it from `compile_spec`, without directories.
+
+    Raises:
+        KeyError: not an Ethos-U target.
+    """
+    system, memory, flags = _VELA[str(target.npu)]
+    return (
+        *flags,
+        f"--accelerator-config={target.name}",
+        "--config=Arm/vela.ini",
+        "--output-format=raw",
+        f"--system-config={system}",
+        f"--memory-mode={memory}",
+    )
+
+
 def quantize(
     exported: Any, inputs: tuple[Any, ...], samples: Iterable[tuple[Any, ...]], spec: Any, bits: int
 ) -> Any:

@@ -89,6 +89,10 @@ class Table:
         self._buffer.span(self._position + offset, size)
         return self._position + offset
 
+    def place(self, index: int, size: int) -> int | None:
+        """Position in the buffer of field `index` of `size` bytes, None if it is not stored."""
+        return self._field(index, size)
+
     def has(self, index: int) -> bool:
         """True if field `index` is stored."""
         return self._field(index, 1) is not None

@@ -86,7 +86,7 @@ def read_journal(path: Path) -> Journal:
     for number, line in enumerate(lines, 1):
         try:
             state.take(json.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if state.session is None:
                 raise JournalError(f"{path} is no journal of a session: line {number}: {error}") from error
             notes.append(f"{path.name}: line {number} cannot be read and was dropped: {error}")

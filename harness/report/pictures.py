@@ -84,7 +84,8 @@ def _heat_map(directory: Path, index: int, output: str, reference: str, spec: Te
     )
     if per_cell > 1:
         caption += f", one cell = the worst of up to {per_cell} elements"
-    return HeatMap(index, _png(shades), *plane.shape, caption)
+    rows, columns = plane.shape
+    return HeatMap(index, _png(shades), rows, columns, caption)
 
 
 def _plane(error: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:

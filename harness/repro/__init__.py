@@ -1,0 +1,1 @@
+"""Reproduction bundles: what a failing attempt leaves, replayed anywhere with one command."""
