@@ -31,6 +31,7 @@ class PastAttempt:
     engine: str | None
     seed: int | None
     same_bytes: str | None
+    outputs: str | None
     margin: float | None
     environment: Mapping[str, str]
 
@@ -96,14 +97,16 @@ class Entry:
 
 
 def two_outcomes(attempts: Iterable[PastAttempt]) -> bool:
-    """True if equal bytes on an equal engine were both red and green."""
-    seen: dict[str, bool] = {}
+    """True if equal bytes on an equal engine were both red and green, and wrote other outputs.
+
+    With equal outputs it was the judge that changed: a reference or a tolerance.
+    """
+    red: dict[str, set[str | None]] = {}
+    green: dict[str, set[str | None]] = {}
     for attempt in attempts:
-        if attempt.same_bytes is None:
-            continue
-        if seen.setdefault(attempt.same_bytes, attempt.red) != attempt.red:
-            return True
-    return False
+        if attempt.same_bytes is not None:
+            (red if attempt.red else green).setdefault(attempt.same_bytes, set()).add(attempt.outputs)
+    return any(red[key] != green[key] or len(red[key]) > 1 for key in red.keys() & green.keys())
 
 
 def total(entries: Iterable[Entry]) -> Rate:

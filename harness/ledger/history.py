@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import groupby
 
-from harness.ledger.entries import GREEN, TWO_OUTCOMES, Entry, first_red, total
+from harness.ledger.entries import GREEN, TWO_OUTCOMES, Entry, first_red, total, two_outcomes
 from harness.ledger.fingerprint import DEPENDENCIES, changes, in_words, stratum
 from harness.ledger.promote import promotion
 from harness.ledger.question import Question, Situation
@@ -177,12 +177,7 @@ def two_outcomes_of(entries: Sequence[Entry]) -> str:
     """How entries of one stratum, oldest first, prove that only chance decides; "" if they do not."""
     if any(entry.both for entry in entries):
         return "the same bytes passed and failed in one session"
-    colours: dict[str, set[bool]] = {}
-    for entry in entries:
-        for attempt in entry.attempts:
-            if attempt.same_bytes:
-                colours.setdefault(attempt.same_bytes, set()).add(attempt.red)
-    if any(len(seen) == 2 for seen in colours.values()):
+    if two_outcomes(attempt for entry in entries for attempt in entry.attempts):
         return "the same bytes passed and failed"
     by_revision: dict[tuple[str, int | None], set[bool]] = {}
     for entry in entries:

@@ -81,6 +81,7 @@ def attempt_row(session: SessionRecord, test: TestRecord, attempt: AttemptRecord
         "directory": clean(attempt.directory) if attempt.directory else None,
         "seed": attempt.seed,
         "same_bytes": same_bytes(attempt),
+        "outputs": attempt.hashes.get("outputs") or None,
         "hashes": dict(attempt.hashes),
         "durations": dict(attempt.durations),
         "margin": None if margin is None or isnan(margin) else margin,

@@ -105,6 +105,7 @@ attempts = Table(
     Column("comparisons", JSON, nullable=False),
     Column("environment", String, ForeignKey("environments.id"), nullable=False),
     Column("load", Double),  # of the host, 1 minute
+    Column("outputs", String),  # since version 2: hash over all outputs; NULL if it wrote none
     ForeignKeyConstraint(["session", "nodeid"], ["tests.session", "tests.nodeid"], ondelete="CASCADE"),
 )
 
@@ -138,6 +139,7 @@ CREATE TABLE attempts (
 """
 _VERSION_2 = """
 ALTER TABLE sessions ADD COLUMN purpose VARCHAR NOT NULL DEFAULT 'suite';
+ALTER TABLE attempts ADD COLUMN outputs VARCHAR;
 CREATE INDEX sessions_revision ON sessions (revision);
 CREATE INDEX tests_signature ON tests (signature)
 """

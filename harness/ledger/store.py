@@ -31,7 +31,7 @@ _TEST = ("session", "nodeid", "started", "result", "verdict", "signature", "hist
 _SESSION = ("branch", "revision", "purpose", "environment")
 _ATTEMPT = (
     *("session", "nodeid", "number"),
-    *("rung", "phase", "kind", "signature", "engine", "seed", "same_bytes", "margin"),
+    *("rung", "phase", "kind", "signature", "engine", "seed", "same_bytes", "outputs", "margin"),
     "environment",
 )
 

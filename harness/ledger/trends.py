@@ -148,7 +148,7 @@ def drift(margins: Sequence[float]) -> int | None:
     noise of that half, and have a floor because seeded tests have none. Infinite margins are left out.
     """
     finite = [(index, margin) for index, margin in enumerate(margins) if isfinite(margin)]
-    base = [margin for _, margin in finite[: min(20, len(finite) // 2)]]
+    base = [margin for _, margin in finite[: min(20, max(2, len(finite) // 2))]]
     if len(base) < 2:
         return None
     noise = pstdev(base)

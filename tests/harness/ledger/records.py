@@ -50,8 +50,8 @@ def attempt(
     rung: str = "first",
     engine: str | None = "standin",
     engine_version: str = "stand-in 0.1",
-    program: str = "p",
-    output: str = "o",
+    program: str = "",
+    output: str = "",
     margin: float | None = 0.0,
     environment: Mapping[str, str] | None = None,
 ) -> AttemptRecord:
@@ -71,9 +71,10 @@ def attempt(
         seed=0,
         hashes={
             "inputs": digest("i"),
-            "program": digest(program),
+            # What is broken was built from other sources, unless a test says otherwise.
+            "program": digest(program or ("good" if outcome.green else "broken")),
             "elf": digest("e"),
-            "outputs": digest(output),
+            "outputs": digest(output or outcome.kind.value),
         },
         durations={"simulate": 0.5},
         margin=margin,

@@ -32,7 +32,8 @@ from tests.harness.ledger.records import (
 
 
 def test_a_session_is_stored_once(ledger: Ledger) -> None:
-    record = session("a", case(attempt(), attempt(FAULT, 2, "same-bytes")), case(nodeid="t.py::plain"))
+    attempts = attempt(program="p"), attempt(FAULT, 2, "same-bytes", program="p")
+    record = session("a", case(*attempts), case(nodeid="t.py::plain"))
     assert ledger.add(record) == Added(2, 2)
     assert ledger.add(record) == Added(0, 0)
     (entry,) = ledger.history([NODE])[NODE]
