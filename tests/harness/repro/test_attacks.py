@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import pte
 from harness.firmware import build
 from harness.flow import RunnerElf
 from harness.repro import replay as replay_module
@@ -183,7 +184,7 @@ def builds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[build.Runner
         return RunnerElf(elf, request.target.name, "", request.operators, "", "", {})
 
     monkeypatch.setattr(replay_module, "build_runner", build_runner)
-    monkeypatch.setattr(replay_module.pte, "read_file", lambda path: _NoOperators)
+    monkeypatch.setattr(pte, "read_file", lambda path: _NoOperators)
     return requests
 
 
