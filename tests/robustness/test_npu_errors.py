@@ -16,6 +16,7 @@ import torch
 from typer.testing import CliRunner
 
 from harness import Attempt, Case, Program, RunnerElf
+from harness.cli import app
 from harness.engines import FvpEngine, prepare, run_attempt
 from harness.firmware.build import RunnerRequest, build_runner, known_operators
 from harness.npu_cli import app as npu_app
@@ -97,6 +98,22 @@ def test_records_of_two_runs_name_the_first_operation_that_differs(
     assert last == "this operation computed something else from equal inputs"
     none = CliRunner().invoke(npu_app, ["diff", paths[0], str(tmp_path / "good" / "console.log")])
     assert (none.exit_code, "no part of an NPU trace" in none.output) == (2, True)
+
+
+def test_shell_writes_the_record_where_it_is_told(
+    harness: Harness, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CORSTONE_RUNNER", harness.settings.runner)
+    monkeypatch.setenv("CORSTONE_CACHE", str(harness.settings.cache))
+    record, evidence = tmp_path / "record.jsonl", tmp_path / "evidence"
+    words = ["run", str(program.pte), "--target", U55.name, "--input", str(program.inputs[0])]
+    run = CliRunner().invoke(app, [*words, "--directory", str(evidence), "--npu-trace", str(record)])
+    assert run.exit_code == 1, run.output  # NO_VERDICT: a program alone has no references
+    assert "NO_VERDICT" in run.stdout
+    first, *operations = map(json.loads, record.read_text().splitlines())
+    assert first == {"run": 0, "npu": U55.name}
+    assert operations
+    assert [operation["index"] for operation in operations] == list(range(len(operations)))
 
 
 def test_unknown_opcode_is_a_parse_error(
