@@ -22,7 +22,7 @@ inline bool is_stored_as(const Tensor& tensor, Layout layout) {
   size_t last = 0;
   for (size_t i = 0; i < 4; ++i) {
     size_t place = 0;
-    while (image_dim(layout, place) != storage_dim(tensor, i)) ++place;
+    while (place < 3 && image_dim(layout, place) != storage_dim(tensor, i)) ++place;
     if (tensor.sizes()[storage_dim(tensor, i)] == 1) continue;
     if (place < last) return false;
     last = place;
