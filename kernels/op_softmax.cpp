@@ -34,7 +34,8 @@ Tensor& softmax_out(KernelRuntimeContext& context, const Tensor& input, int64_t 
       !check.equal(output_zero_point, "output_zero_point", INT8_MIN) ||
       !check.range(input_multiplier, "input_multiplier", 0, INT32_MAX) ||
       !check.rescale(input_multiplier, input_shift, "input_multiplier", "input_shift") ||
-      !check.range(diff_min, "diff_min", INT32_MIN, 0) ||
+      // Beyond 32 bits for the smallest scales.
+      !check.range(diff_min, "diff_min", INT64_MIN, 0) ||
       !check.tensor(input, "input", ScalarType::Char) || !check.resize(out, input.sizes()) ||
       !check.tensor(out, "out", ScalarType::Char) ||
       !check.that(kernels::same_layout(input, out), "input and out differ in dim order")) {
@@ -46,7 +47,7 @@ Tensor& softmax_out(KernelRuntimeContext& context, const Tensor& input, int64_t 
 
   const kernels::SoftmaxParameters p(
       kernels::Rescale(static_cast<int32_t>(input_multiplier), static_cast<int32_t>(input_shift)),
-      static_cast<int32_t>(diff_min));
+      static_cast<int32_t>(std::max<int64_t>(diff_min, INT32_MIN)));
   const size_t step = step_of(input, axis);
   const auto elements = static_cast<size_t>(input.numel());
   const int8_t* from = input.const_data_ptr<int8_t>();

@@ -65,9 +65,19 @@ T from_scalar(const Scalar& scalar) {
   return scalar.isBoolean() ? convert<T>(scalar.to<bool>()) : convert<T>(scalar.to<int64_t>());
 }
 
-// True if a tensor of `type` can hold the scalar without changing it to another kind of number.
+// True if a tensor of `type` can hold the scalar without changing it to another kind of number or,
+// for integers, to another value.
 inline bool takes_scalar(ScalarType type, const Scalar& scalar) {
-  return !scalar.isFloatingPoint() || type == ScalarType::Float || type == ScalarType::Double;
+  if (type == ScalarType::Float || type == ScalarType::Double) return true;
+  if (scalar.isFloatingPoint()) return false;
+  if (scalar.isBoolean() || type == ScalarType::Bool) return true;
+  const int64_t value = scalar.to<int64_t>();
+  bool fits = true;  // a type without kernel is found out elsewhere
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_floating_point_v<T>) fits = static_cast<T>(value) == value;
+  });
+  return fits;
 }
 
 // Integers wrap.

@@ -156,7 +156,8 @@ Tensor& convolution_out(KernelRuntimeContext& context, const Tensor& input, cons
       !check_channels(check, input, weight, g) || !resize_out(check, input, weight, g, out) ||
       !check.tensor(out, "out", ScalarType::Float) ||
       (bias && (!check.tensor(*bias, "bias", ScalarType::Float) ||
-                !check.equal(bias->numel(), "elements of bias", out.sizes()[1])))) {
+                !check.equal(bias->numel(), "elements of bias", out.sizes()[1]))) ||
+      out.numel() == 0) {
     return out;
   }
   const Operands t{Image(input),

@@ -12,7 +12,7 @@ namespace {
 
 Tensor& fill(const Check& check, const Scalar& value, Tensor& out) {
   if (!check.usable(out, "out") || !check.that(kernels::takes_scalar(out.scalar_type(), value),
-                                               "a float value needs a float tensor")) {
+                                               "the value does not fit the type of out")) {
     return out;
   }
   const bool known = kernels::with_every_type(out.scalar_type(), [&](auto zero) {

@@ -220,7 +220,7 @@ Tensor& constant_pad_nd_out(KernelRuntimeContext& context, const Tensor& self,
   if (!check.usable(self, "self") ||
       !check.that(pad.size() % 2 == 0 && pad.size() / 2 <= rank, "pad has the wrong length") ||
       !check.that(kernels::takes_scalar(self.scalar_type(), value),
-                  "a float value needs a float tensor")) {
+                  "the value does not fit the type of self")) {
     return out;
   }
   kernels::Shape shape = kernels::shape_of(self);

@@ -83,7 +83,7 @@ Tensor& addmm_out(KernelRuntimeContext& context, const Tensor& self, const Tenso
   kernels::Shape shape;
   if (!prepare(check, mat1, mat2, 2, out) || !check.tensor(self, "self", type) ||
       !check.that(kernels::takes_scalar(type, beta) && kernels::takes_scalar(type, alpha),
-                  "a float factor needs float tensors") ||
+                  "a factor does not fit the type of the tensors") ||
       !check.that(kernels::broadcast_shape(self, out, shape) && shape.sizes() == out.sizes(),
                   "self does not have the shape of the product")) {
     return out;

@@ -18,6 +18,15 @@ struct Axis {
 
   int64_t reach() const { return dilation * (kernel - 1) + 1; }
 
+  // Calls `body(position)` for the elements of window `index` that lie within `size`.
+  template <typename Body>
+  void for_each_position(int64_t index, int64_t size, const Body& body) const {
+    const int64_t start = index * stride - padding;
+    const int64_t outside = start < 0 ? (-start + dilation - 1) / dilation : 0;
+    const int64_t end = std::min(size, start + reach());
+    for (int64_t at = start + outside * dilation; at < end; at += dilation) body(at);
+  }
+
   // Number of windows over `size` elements; below 1 if not even one fits.
   int64_t windows(int64_t size, bool ceil_mode) const {
     const int64_t room = size + 2 * padding - reach();
@@ -45,12 +54,8 @@ int64_t find_maximum(const T* plane, const int64_t* strides, const int64_t* size
                      int64_t y, int64_t x) {
   int64_t best = -1;
   T top{};
-  for (int64_t ky = 0; ky < axes[0].kernel; ++ky) {
-    const int64_t iy = y * axes[0].stride - axes[0].padding + ky * axes[0].dilation;
-    if (iy < 0 || iy >= sizes[0]) continue;
-    for (int64_t kx = 0; kx < axes[1].kernel; ++kx) {
-      const int64_t ix = x * axes[1].stride - axes[1].padding + kx * axes[1].dilation;
-      if (ix < 0 || ix >= sizes[1]) continue;
+  axes[0].for_each_position(y, sizes[0], [&](int64_t iy) {
+    axes[1].for_each_position(x, sizes[1], [&](int64_t ix) {
       const T value = plane[iy * strides[0] + ix * strides[1]];
       bool nan = false;
       if constexpr (std::is_floating_point_v<T>) nan = std::isnan(value);
@@ -58,8 +63,8 @@ int64_t find_maximum(const T* plane, const int64_t* strides, const int64_t* size
         best = iy * sizes[1] + ix;
         top = value;
       }
-    }
-  }
+    });
+  });
   return best;
 }
 

@@ -47,11 +47,14 @@ Tensor& map_floats(KernelRuntimeContext& context, const char* name, const Tensor
   return out;
 }
 
-// NaN stays NaN, as in ATen.
+// NaN, as value or as bound, gives NaN, as in ATen.
 template <typename T>
 T clamp(T value, T low, T high) {
-  if (value < low) value = low;
-  return value > high ? high : value;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(value) || std::isnan(low)) return std::isnan(value) ? value : low;
+    if (std::isnan(high)) return high;
+  }
+  return std::min(std::max(value, low), high);
 }
 
 template <typename T>
@@ -73,7 +76,7 @@ Tensor& clamp_numbers(KernelRuntimeContext& context, const char* name, const Ten
   const ScalarType type = self.scalar_type();
   if (!prepare(check, self, out) || !check.that((!min || kernels::takes_scalar(type, *min)) &&
                                                     (!max || kernels::takes_scalar(type, *max)),
-                                                "a float bound needs a float tensor")) {
+                                                "a bound does not fit the type of self")) {
     return out;
   }
   const bool known = kernels::with_type(type, [&](auto zero) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.kernels import oracle
-from tests.kernels.driver import Call, Tensor
+from tests.kernels.driver import CHANNELS_LAST, Call, Tensor
 
 POISON = 0x55
 
@@ -125,3 +126,87 @@ def _quantization(
     code = {"int8": 1, "int16": 2}.get(dtype, 3)
     values = (changes.get("input", Tensor(x)), scale, zero_point, *bounds, changes.get("code", code))
     return Call(f"cortex_m::{name}_per_tensor.out", (*values, changes.get("out", out)))
+
+
+@dataclass(frozen=True)
+class Matmul:
+    """Parameters: minus the zero points of both sides, zero point of the output, rescale."""
+
+    offsets: tuple[int, int] = (5, -9)
+    zero_point: int = -3
+    rescale: tuple[int, int] = (1518500250, -8)
+
+    def call(
+        self, lhs: Tensor, rhs: Tensor, scratch: Tensor | None = None, out: Tensor | None = None
+    ) -> Call:
+        shape = (*lhs.array.shape[:2], *rhs.array.shape[1:2])
+        values = (lhs, self.offsets[0], rhs, self.offsets[1], self.zero_point, *self.rescale)
+        room = scratch or Tensor(np.zeros(0, np.uint8))
+        return Call("cortex_m::quantized_batch_matmul.out", (*values, room, out or output(shape, "int8")))
+
+    def expected(self, lhs: npt.NDArray[Any], rhs: npt.NDArray[Any]) -> oracle.Ints:
+        return oracle.batch_matmul(lhs, rhs, self.offsets, self.zero_point, self.rescale)
+
+
+def div(
+    a: Tensor, b: Tensor, zero_points: tuple[int, int, int], factor: float, out: Tensor | None = None
+) -> Call:
+    """cortex_m::quantized_div; `factor` is scale of a / (scale of b * scale of the output)."""
+    za, zb, zo = zero_points
+    result = out or output(a.array.shape, a.array.dtype.name)
+    return Call("cortex_m::quantized_div.out", (a, za, b, zb, zo, factor, result))
+
+
+def integers(rng: np.random.Generator, dtype: str, *shape: int) -> npt.NDArray[Any]:
+    """Values over the whole range of a type."""
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, shape, endpoint=True).astype(dtype)
+
+
+def softmax_parameters(scale: float) -> tuple[int, int, int]:
+    """Multiplier, shift and smallest difference that AoT computes for an input scale."""
+    mantissa, shift = math.frexp(min(scale * 2**26, 2**31 - 1))
+    multiplier = round(mantissa * 2**31)
+    if multiplier == 2**31:
+        multiplier, shift = multiplier // 2, shift + 1
+    return multiplier, shift, -math.floor(31 * 2**26 / 2**shift)
+
+
+def softmax(
+    x: Tensor,
+    dim: int,
+    by: tuple[int, int, int],
+    out: Tensor | None = None,
+    zero_points: tuple[int, int] = (3, -128),
+) -> Call:
+    """cortex_m::softmax; `by` is multiplier, shift and smallest difference."""
+    result = out or output(x.array.shape, "int8", x.dim_order)
+    return Call("cortex_m::softmax.out", (x, dim, *zero_points, *by, result))
+
+
+def transpose(x: Tensor, perm: tuple[int, ...], out: Tensor | None = None) -> Call:
+    """cortex_m::transpose."""
+    shape = tuple(x.array.shape[p] for p in perm if 0 <= p < x.array.ndim)
+    return Call("cortex_m::transpose.out", (x, list(perm), out or output(shape, x.array.dtype.name)))
+
+
+def pad(
+    x: Tensor,
+    amounts: list[tuple[int, int]],
+    value: int,
+    channels_last: bool = False,
+    out: Tensor | None = None,
+) -> Call:
+    """cortex_m::pad; `amounts`: a pair a dimension in logical order (the operator: four in storage order)."""
+    four = [(0, 0)] * (4 - len(amounts)) + amounts
+    stored = [four[i] for i in CHANNELS_LAST] if channels_last else four
+    shape = tuple(n + sum(pair) for n, pair in zip(x.array.shape, amounts, strict=True))
+    result = out or output(shape, "int8", CHANNELS_LAST if channels_last else None)
+    before, after = [a for a, _ in stored], [b for _, b in stored]
+    return Call("cortex_m::pad.out", (x, before, after, value, result))
+
+
+def activation(x: Tensor, table: npt.NDArray[Any], out: Tensor | None = None) -> Call:
+    """cortex_m::quantized_activation."""
+    result = out or output(x.array.shape, "int8", x.dim_order)
+    return Call("cortex_m::quantized_activation.out", (x, Tensor(table), result))

@@ -80,3 +80,65 @@ def linear(
     """
     acc = (x.astype(np.int64) + offsets[0]) @ (w.astype(np.int64) + offsets[1]).T + start
     return np.clip(requantize(wrap32(acc), *rescale) + offsets[2], *bounds)
+
+
+def div(a: Ints, b: Ints, zero_points: tuple[int, int, int], factor: float) -> Ints:
+    """clamp(rha(f32(a - za) / f32(b - zb) * f32(factor)) + zo) to the type of `a`; x / 0 counts as 0."""
+    numerator = (a.astype(np.int64) - zero_points[0]).astype(np.float32)
+    divisor = (b.astype(np.int64) - zero_points[1]).astype(np.float32)
+    with np.errstate(all="ignore"):
+        quotient = np.where(divisor == 0, np.float32(0), numerator / divisor)
+        scaled = (quotient * np.float32(factor)).astype(np.float64)
+    away = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)
+    info = np.iinfo(a.dtype)
+    return np.clip(away + zero_points[2], info.min, info.max).astype(np.int64)
+
+
+def batch_matmul(
+    lhs: Ints, rhs_transposed: Ints, offsets: tuple[int, int], zero_point: int, rescale: tuple[int, int]
+) -> Ints:
+    """clamp(rq((l + offsets[0]) @ (r + offsets[1])) + zero_point), batch by batch."""
+    left = lhs.astype(np.int64) + offsets[0]
+    right = np.swapaxes(rhs_transposed.astype(np.int64) + offsets[1], 1, 2)
+    return np.clip(requantize(wrap32(left @ right), *rescale) + zero_point, -128, 127)
+
+
+def _high(a: Ints, b: Ints | int) -> Ints:
+    """Product of two Q31 numbers, rounded half up."""
+    return np.asarray((a * b + 2**30) >> 31)
+
+
+def _rounded(v: Ints, bits: Ints | int) -> Ints:
+    """v / 2^bits, rounded half up."""
+    return np.asarray((v + (1 << (np.asarray(bits) - 1))) >> bits)
+
+
+def _exp(v: Ints) -> Ints:
+    """exp in Q31 of Q5.26 numbers up to 0: Taylor around -1/8, one factor per bit from 1/4 up to 16."""
+    fraction = v % 2**24 - 2**24
+    rest = fraction - v
+    x = fraction * 32 + 2**28
+    x2 = _high(x, x)
+    tail = _rounded(_high(x2, x2), 2) + _high(x2, x)
+    x_sum = x + _rounded(_high(tail, round(2**31 / 3)) + x2, 1)
+    centre = round(np.exp(-1 / 8) * 2**31)
+    result = centre + _high(x_sum, centre)
+    for bit in range(7):
+        factor = round(np.exp(-(2.0 ** (bit - 2))) * 2**31)
+        result = np.where((rest >> (24 + bit)) & 1, _high(result, factor), result)
+    return np.where(v == 0, 2**31 - 1, result)
+
+
+def softmax(x: Ints, axis: int, rescale: tuple[int, int], diff_min: int) -> Ints:
+    """Fixed-point softmax of the device, to scale 1/256 and zero point -128."""
+    diff = x.astype(np.int64) - x.max(axis=axis, keepdims=True)
+    counted = diff >= max(diff_min, -(2**31 >> max(rescale[1], 0)))
+    e = np.where(counted, _exp(requantize(np.where(counted, diff, 0), *rescale)), 0)
+    total = np.where(counted, _rounded(e, 12), 0).sum(axis=axis, keepdims=True)
+    bits = np.ceil(np.log2(np.minimum(total, 2**31 - 1) + 1)).astype(np.int64)  # 2^(bits-1) <= total < 2^bits
+    half = np.minimum(total, 2**31 - 1) << (31 - bits)
+    r = round(48 / 17 * 2**29) + _high(half, -round(32 / 17 * 2**29))
+    for _ in range(3):
+        r = r + _high(r, 2**29 - _high(half, r)) * 4
+    scaled = _rounded(_high(np.minimum(2 * r, 2**31 - 1), e), bits + 3)
+    return np.clip(np.where(counted, scaled, 0) - 128, -128, 127)
