@@ -27,11 +27,11 @@ _LEAST, _MOST = 30.0, 600.0
 _LONGEST_LOG = 1 << 21  # [bytes] that are read of a console
 
 
-def resolve(config: pytest.Config, test: TestRecord, report: pytest.TestReport) -> TestRecord:
-    """The record of a crashed test with its attempts and verdict; runs it once more if the budget allows."""
+def resolve(config: pytest.Config, test: TestRecord, nodeid: str) -> TestRecord:
+    """The record of the crashed test `nodeid` with attempts and verdict; runs it once more if it may."""
     workspace, settings = config.stash[WORKSPACE], config.stash[SETTINGS]
     last = workspace.last(test.worker)
-    if last is not None and last.nodeid != test.nodeid:
+    if last is not None and last.nodeid != nodeid:
         last = None
     outcome = _outcome(test, last)
     before = last.attempts if last else ()
@@ -50,7 +50,7 @@ def resolve(config: pytest.Config, test: TestRecord, report: pytest.TestReport) 
             directory = (
                 workspace.directory / f"rerun-{crash.number}-{len(list(workspace.directory.iterdir()))}"
             )
-            ended = run_isolated(config, test.nodeid, directory, limit, attempts=len(attempts))
+            ended = run_isolated(config, nodeid, directory, limit, attempts=len(attempts))
         again = _again(test, ended)
         found = decide([first, _trial(again, ended)], Means(), "one rerun is the policy")
     assert isinstance(found, Conclusion)
@@ -63,7 +63,7 @@ def resolve(config: pytest.Config, test: TestRecord, report: pytest.TestReport) 
         message=bounded(
             "\n".join([str(outcome), f"verdict: {found.verdict.value}: {found.reason}", *found.evidence])
         ),
-        repro=f"pytest '{test.nodeid}'",
+        repro=f"pytest '{nodeid}'",
     )
 
 

@@ -177,7 +177,8 @@ class _Child:
         cases = [item_case(item) for item in session.items if item.nodeid == self._request.nodeid]
         if not cases or cases[0] is None:
             raise pytest.UsageError(f"no case: {self._request.nodeid}")
-        program = Harness(session.config.stash[SETTINGS]).lower(cases[0], Path(self._request.lower_into))
+        harness = Harness(session.config.stash[SETTINGS])
+        program = harness.lower_into(harness.seeded(cases[0]), Path(self._request.lower_into))
         self._write({"program": str(program.directory)})
         return True
 

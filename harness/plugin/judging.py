@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,9 +14,10 @@ from harness.aot import load_program
 from harness.flow import Attempt, Case, Program
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 from harness.plugin.isolated import run_isolated
-from harness.plugin.options import item_case
+from harness.plugin.options import SETTINGS, item_case
 from harness.plugin.payload import Payload, attempt_record, verdict_record
 from harness.plugin.workspace import WORKSPACE
+from harness.repro.bundle import Source, complete
 from harness.reruns.host import Turns
 from harness.reruns.ladder import Conclusion
 from harness.reruns.steps import Judged, Ladder
@@ -51,6 +52,7 @@ class ItemState:
         harness: of the session.
         runs: attempts that the last verdict took.
         current: the attempt that makes up the verdict: the last one that failed, or was flaky.
+        bundles: directory that `harness repro` replays, by number of a red attempt.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -61,6 +63,7 @@ class ItemState:
     harness: Harness | None = None
     runs: int = 0
     current: Attempt | None = None
+    bundles: dict[int, Path] = field(default_factory=dict)
 
     @property
     def flaky(self) -> bool:
@@ -103,7 +106,27 @@ def record(item: pytest.Item, attempt: Attempt, judged: Judged | None = None) ->
     if judged is not None:
         state.judged[attempt.number] = judged
     item.config.stash[WORKSPACE].note(attempt=attempt_record(attempt).to_json())
+    if not attempt.outcome.green:
+        _keep_bundle(item, attempt, judged)
     return attempt
+
+
+def _keep_bundle(item: pytest.Item, attempt: Attempt, judged: Judged | None) -> None:
+    """Make the directory of a red attempt a bundle that `harness repro` replays anywhere."""
+    case = item_case(item)
+    source = Source(
+        nodeid=item.nodeid,
+        session=("pytest", *map(str, item.config.invocation_params.args)),
+        modules=tuple(dict.fromkeys(other.nodeid.partition("::")[0] for other in item.session.items)),
+        target=case.target if case is not None else None,
+        program=judged.program if judged is not None else None,
+    )
+    try:
+        directory = complete(attempt, source, item.config.stash[SETTINGS].cache)
+    except OSError:
+        return  # a full disk must not change the outcome; what the attempt itself wrote is still there
+    if directory is not None:
+        state_of(item).bundles[attempt.number] = directory
 
 
 def settle(item: pytest.Item, attempt: Attempt) -> Attempt:
@@ -156,16 +179,17 @@ def payload(item: pytest.Item) -> Payload:
         attempts=tuple(map(attempt_record, state.attempts)),
         verdict=verdict_record(conclusion, state.runs) if conclusion is not None else None,
         flaky=state.flaky,
-        repro=repro_line(item.nodeid, state.attempts),
+        repro=repro_line(item.nodeid, state.attempts, state.bundles),
     )
 
 
-def repro_line(nodeid: str, attempts: list[Attempt]) -> str | None:
+def repro_line(nodeid: str, attempts: list[Attempt], bundles: Mapping[int, Path]) -> str | None:
     """The line that reproduces the first red attempt; None if there is none."""
     red = next((attempt for attempt in attempts if not attempt.outcome.green), None)
     if red is None:
         return None
-    return f"harness repro '{red.result.directory}'" if red.result else f"pytest '{nodeid}'"
+    bundle = bundles.get(red.number)
+    return f"harness repro '{bundle}'" if bundle is not None else f"pytest '{nodeid}'"
 
 
 def describe(attempt: Attempt, conclusion: Conclusion | None = None) -> str:

@@ -65,6 +65,18 @@ class Fake:
         (self.executable.parent / "behaviour.json").write_text(text)
         return self
 
+    def does_in_turn(self, *runs: Sequence[Step], version: str = ARM) -> Fake:
+        """Set what it does in its first run, in its second, and so on; the last holds for all later ones."""
+        text = json.dumps({"version": version, "steps": [], "runs": runs})
+        (self.executable.parent / "behaviour.json").write_text(text)
+        return self
+
+    @property
+    def runs(self) -> int:
+        """Number of runs so far that were set by `does_in_turn`."""
+        counter = self.executable.parent / "runs.count"
+        return counter.stat().st_size if counter.exists() else 0
+
 
 @dataclass(frozen=True)
 class Bench:
