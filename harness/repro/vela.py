@@ -77,7 +77,7 @@ def environment(version: str, cache: Path, progress: Progress = lambda _: None) 
             progress(f"installing {PACKAGE} {version}")
             _run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(directory)], version)
             pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
-            options = ["--disable-pip-version-check", "--no-input"]
+            options = ["--disable-pip-version-check", "--no-input", "--no-compile"]
             _run([*pip, *options, f"{PACKAGE}=={version}"], version)
             done.touch()
     return Tool(version, str(python))
