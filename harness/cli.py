@@ -205,6 +205,7 @@ def upstream(
         typer.Option("--cortex-m-qdq", help="arm: quantize at the delegates' borders by cortex_m operators"),
     ] = False,
     records: Annotated[Path | None, typer.Option(help="keep one JSON line a test in this file")] = None,
+    vanilla: Annotated[bool, typer.Option(help="upstream's own way to run a program; no verdicts")] = False,
 ) -> None:
     """Run ExecuTorch's own operator tests from the installed wheel against our runner.
 
@@ -214,7 +215,7 @@ def upstream(
     """
     from harness.upstream import SuiteRun, run_suite
 
-    run = SuiteRun(suite, tuple(context.args), part, cortex_m_qdq, records)
+    run = SuiteRun(suite, tuple(context.args), part, cortex_m_qdq, records, vanilla)
     settings = _settings(engine=engine)
     raise typer.Exit(run_suite(run, settings, lambda text: _err.print(text, markup=False)))
 

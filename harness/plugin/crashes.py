@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from _pytest.reports import pytest_report_from_serializable
 
 from harness.console.events import read_events
 from harness.console.evidence import LOG_NAME, phase_after
 from harness.flow import Attempt, ConsoleLine
 from harness.outcomes import Outcome, OutcomeClass, Phase
-from harness.plugin.gather import bounded, record_of
+from harness.plugin.gather import bounded, record_of, reports_of
 from harness.plugin.isolated import Ended, run_isolated
 from harness.plugin.options import SETTINGS
 from harness.plugin.payload import attempt_record, verdict_record
@@ -97,11 +95,7 @@ def _phase(directory: Path) -> Phase:
 
 def _again(test: TestRecord, ended: Ended) -> TestRecord | None:
     """The record of the second run; None if its process died too, or did not end."""
-    reports: Sequence[pytest.TestReport] = [
-        report
-        for line in ended.results
-        if isinstance(report := pytest_report_from_serializable(line), pytest.TestReport)
-    ]
+    reports = reports_of(ended.results)
     if not any(report.when == "teardown" for report in reports):
         return None
     return record_of(test.nodeid, test.worker, reports)

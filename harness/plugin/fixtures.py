@@ -69,23 +69,11 @@ def harness(pytestconfig: pytest.Config) -> Harness:
 
 
 @pytest.fixture
-def attempt_directory(
-    request: pytest.FixtureRequest, harness: Harness, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[], Path]:
+def attempt_directory(request: pytest.FixtureRequest, harness: Harness) -> Callable[[], Path]:
     """Makes one new directory for each attempt of this test, under `--artifacts` if given."""
-    settings = request.config.stash[SETTINGS]
-    readable = re.sub(r"[^\w.-]+", "_", request.node.nodeid).strip("_")[-100:]
-    name = f"{readable}-{sha256(request.node.nodeid.encode()).hexdigest()[:8]}"
 
     def make() -> Path:
-        number = next_number(request.node)
-        if settings.artifacts is None:
-            directory = tmp_path_factory.mktemp(f"attempt-{number}-", numbered=True)
-        else:
-            directory = settings.artifacts / name / f"attempt-{number}"
-            directory.mkdir(parents=True, exist_ok=True)
-        request.config.stash[WORKSPACE].note(directory=str(directory))
-        return directory
+        return directory_of(request.node, next_number(request.node))
 
     state = state_of(request.node)
     state.directory, state.harness = make, harness
@@ -166,6 +154,21 @@ def assert_matches(request: pytest.FixtureRequest) -> Callable[[Attempt], None]:
         settle(request.node, attempt)
 
     return assertion
+
+
+def directory_of(item: pytest.Item, number: int) -> Path:
+    """A directory for attempt `number` of a test; the worker's log names it from now on."""
+    artifacts = item.config.stash[SETTINGS].artifacts
+    if artifacts is None:
+        factory: pytest.TempPathFactory = item.config._tmp_path_factory  # type: ignore[attr-defined]
+        directory = factory.mktemp(f"attempt-{number}-", numbered=True)
+    else:
+        readable = re.sub(r"[^\w.-]+", "_", item.nodeid).strip("_")[-100:]
+        name = f"{readable}-{sha256(item.nodeid.encode()).hexdigest()[:8]}"
+        directory = artifacts / name / f"attempt-{number}"
+        directory.mkdir(parents=True, exist_ok=True)
+    item.config.stash[WORKSPACE].note(directory=str(directory))
+    return directory
 
 
 def _module_factory(module: Any) -> Callable[[Any], Any]:

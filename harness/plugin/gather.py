@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
+from _pytest.reports import pytest_report_from_serializable
 
 from harness.plugin.payload import Payload, payload_of
 from harness.plugin.workspace import MAIN
@@ -57,6 +59,12 @@ def record_of(nodeid: str, worker: str, reports: Iterable[pytest.TestReport]) ->
         message=bounded(_text(shown)) if shown is not None else "",
         repro=payload.repro if payload else None,
     )
+
+
+def reports_of(lines: Iterable[Mapping[str, Any]]) -> list[pytest.TestReport]:
+    """Reports of tests that another process has written down."""
+    found = (pytest_report_from_serializable(dict(line)) for line in lines)
+    return [report for report in found if isinstance(report, pytest.TestReport)]
 
 
 def merged(reports: Iterable[pytest.TestReport]) -> Payload | None:

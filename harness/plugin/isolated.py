@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -80,6 +81,8 @@ def run_isolated(
     attempts: int = 0,
     lower_into: Path | None = None,
     hash_seed: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    reruns: bool = True,
 ) -> Ended:
     """Run one test in a new process, or lower its case there.
 
@@ -91,6 +94,8 @@ def run_isolated(
         attempts: number of attempts that the test has had.
         lower_into: lower into this cache, and run nothing.
         hash_seed: for PYTHONHASHSEED of the child.
+        environment: further variables for it.
+        reruns: False if it may not rerun anything by itself.
     """
     directory.mkdir(parents=True, exist_ok=True)
     results, log = directory / "results.jsonl", directory / "isolated.log"
@@ -103,7 +108,7 @@ def run_isolated(
     request = Request(
         nodeid=nodeid,
         argument=f"{config.rootpath / path}{separator}{rest}",
-        options=_options(config),
+        options={**_options(config), **({} if reruns else {"no_reruns": "yes"})},
         worker=given,
         results=str(results),
         lower_into=str(lower_into) if lower_into else None,
@@ -111,10 +116,10 @@ def run_isolated(
     )
     file = directory / "request.json"
     file.write_text(json.dumps(asdict(request)))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(environment or {})}
     if hash_seed is not None:
-        environment["PYTHONHASHSEED"] = hash_seed
-    status = _run([sys.executable, "-m", "harness.plugin.isolated", str(file)], environment, log, limit)
+        variables["PYTHONHASHSEED"] = hash_seed
+    status = _run([sys.executable, "-m", "harness.plugin.isolated", str(file)], variables, log, limit)
     lines = results.read_text().splitlines() if results.exists() else []
     return Ended(status, tuple(map(json.loads, lines)), log)
 

@@ -17,6 +17,7 @@ from harness.plugin.isolated import run_isolated
 from harness.plugin.options import SETTINGS, item_case
 from harness.plugin.payload import Payload, attempt_record, verdict_record
 from harness.plugin.workspace import WORKSPACE
+from harness.records import AttemptRecord
 from harness.repro.bundle import Source, complete
 from harness.reruns.host import Turns
 from harness.reruns.ladder import Conclusion
@@ -47,6 +48,7 @@ class ItemState:
         attempts: all of them, in order.
         judged: what an attempt was made of, by its number; attempts of the ladder are not among them.
         lowered: programs that were lowered by hand, and from what.
+        records: of attempts that were made in other processes, behind all others.
         conclusions: verdict on an attempt that was not green, by its number.
         directory: makes one for an attempt; None before the fixture is set up.
         harness: of the session.
@@ -58,6 +60,7 @@ class ItemState:
     attempts: list[Attempt] = field(default_factory=list)
     judged: dict[int, Judged] = field(default_factory=dict)
     lowered: list[tuple[Program, Case]] = field(default_factory=list)
+    records: list[AttemptRecord] = field(default_factory=list)
     conclusions: dict[int, Conclusion] = field(default_factory=dict)
     directory: Callable[[], Path] | None = None
     harness: Harness | None = None
@@ -170,13 +173,14 @@ def payload(item: pytest.Item) -> Payload:
     state = state_of(item)
     case = item_case(item)
     programs = [judged.program for judged in state.judged.values() if judged.program is not None]
-    target = case.target.name if case is not None else (programs[0].target if programs else None)
+    targets = [case.target.name] if case is not None else [program.target for program in programs]
+    targets += [attempt.result.spec.target for attempt in state.attempts if attempt.result is not None]
     failing = state.current
     conclusion = state.conclusions.get(failing.number) if failing is not None else None
     return Payload(
-        boots=asks_for_boot(item),
-        target=target,
-        attempts=tuple(map(attempt_record, state.attempts)),
+        boots=asks_for_boot(item) or bool(state.attempts),
+        target=targets[0] if targets else None,
+        attempts=(*map(attempt_record, state.attempts), *state.records),
         verdict=verdict_record(conclusion, state.runs) if conclusion is not None else None,
         flaky=state.flaky,
         repro=repro_line(item.nodeid, state.attempts, state.bundles),

@@ -20,6 +20,7 @@ from pathlib import Path
 from harness.engines import select_engine
 from harness.firmware.build import RunnerRequest, build_runner, known_operators
 from harness.firmware.sources import executorch_root
+from harness.plugin.exits import NOTHING_RAN, ONLY_FLAKY
 from harness.settings import Settings
 from harness.upstream import expectations
 from harness.upstream.recorder import RECORDS, SLICE, Record, read_records
@@ -27,7 +28,7 @@ from harness.upstream.suites import Placement, options_error, suite_named
 
 Progress = Callable[[str], None]
 # Statuses of pytest that say how tests went; all others mean that the session itself did not.
-_OUTCOMES = (0, 1)
+_OUTCOMES = (0, 1, ONLY_FLAKY, NOTHING_RAN)
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class SuiteRun:
         slice: "K/N" runs every N-th of the selected tests, from the K-th on; empty runs all.
         cortex_m_qdq: quantize and dequantize at the borders of delegates on the cortex_m operators.
         records: file to keep the records of the tests in, one JSON line each.
+        vanilla: upstream's tests as they are; otherwise their runs go through this project's engine, and
+            failures get verdicts (`harness.upstream.plugin`).
     """
 
     name: str
@@ -47,6 +50,7 @@ class SuiteRun:
     slice: str = ""
     cortex_m_qdq: bool = False
     records: Path | None = None
+    vanilla: bool = False
 
 
 def run_suite(run: SuiteRun, settings: Settings, progress: Progress) -> int:
@@ -66,7 +70,7 @@ def run_suite(run: SuiteRun, settings: Settings, progress: Progress) -> int:
     with tempfile.TemporaryDirectory(prefix="corstone-upstream-") as scratch:
         path = run.records.resolve() if run.records else Path(scratch) / "records.jsonl"
         path.unlink(missing_ok=True)
-        status = _pytest(run, root, path, suite.paths)
+        status = _pytest(run, root, path, suite.paths, settings)
         records = read_records(path)
     if status not in _OUTCOMES or _only_collected(run.arguments):
         return status
@@ -93,9 +97,10 @@ def lay_out(
     return root
 
 
-def _pytest(run: SuiteRun, root: Path, records: Path, paths: Sequence[str]) -> int:
+def _pytest(run: SuiteRun, root: Path, records: Path, paths: Sequence[str], settings: Settings) -> int:
     command = [sys.executable, "-m", "pytest", "--rootdir", str(root), "-c", str(root / "pytest.ini")]
-    command += ["-p", "no:cacheprovider", "-p", "no:harness.plugin", "-p", "harness.upstream.recorder"]
+    command += ["-p", "no:cacheprovider", "-p", "harness.upstream.recorder"]
+    command += ["-p", "no:harness.plugin"] if run.vanilla else ["-p", "harness.upstream.plugin"]
     if run.cortex_m_qdq:
         command += ["-p", "harness.upstream.cortex_m_qdq"]
     command += [*(str(executorch_root() / path) for path in paths), *run.arguments]
@@ -105,6 +110,8 @@ def _pytest(run: SuiteRun, root: Path, records: Path, paths: Sequence[str]) -> i
         "PATH": f"{root / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
         RECORDS: str(records),
         SLICE: run.slice,
+        "CORSTONE_ENGINE": settings.engine,
+        "CORSTONE_CACHE": str(settings.cache),
     }
     # Workers share the cores already.
     environment.setdefault("OMP_NUM_THREADS", "1")

@@ -1,0 +1,111 @@
+"""The ladder for an upstream test: same bytes here, all else by running the test in a process of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.engines import select_engine
+from harness.flow import Attempt
+from harness.outcomes import Outcome, OutcomeClass, Phase
+from harness.plugin.gather import record_of, reports_of
+from harness.plugin.isolated import run_isolated
+from harness.plugin.judging import next_number, record, turns
+from harness.plugin.options import SETTINGS
+from harness.plugin.workspace import WORKSPACE
+from harness.records import AttemptRecord
+from harness.reruns.ladder import Conclusion, Means, Step, decide
+from harness.reruns.steps import SEEDS, rerun
+from harness.reruns.trial import Rung, Trial, trial_of
+from harness.targets import TARGETS
+from harness.upstream.boot import judged
+
+# A test in a new process imports torch first; it may take this long, in seconds.
+_LIMIT = 600.0
+_SEED = "TEST_SEED"
+
+
+def climb(
+    item: pytest.Item, first: Attempt, directory: Callable[[], Path]
+) -> tuple[list[AttemptRecord], Conclusion]:
+    """Rerun what an upstream test failed at until the verdict is proven.
+
+    Returns:
+        Records of the attempts in other processes, and what all attempts prove.
+    """
+    settings, workspace = item.config.stash[SETTINGS], item.config.stash[WORKSPACE]
+    budget = workspace.budget(settings)
+    base = _base_seed()
+    seeds = () if base is None else tuple(base + offset for offset in range(1, SEEDS + 1))
+    means = Means(same_bytes=first.result is not None, re_lower=True, seeds=seeds)
+    trials = [replace(trial_of(first), seed=base)]
+    elsewhere: list[AttemptRecord] = []
+
+    def make(step: Step) -> Trial:
+        with budget.counted(), turns(item.config).alone() if step.alone else turns(item.config).shared():
+            if step.rung is Rung.SAME_BYTES and first.result is not None:
+                return trial_of(record(item, _same_bytes(item, first, directory())))
+            made, trial = _again(item, step, directory(), next_number(item) + len(elsewhere))
+            elsewhere.extend(made)
+            return trial
+
+    spent = budget.claim()
+    while isinstance(found := decide(trials, means, spent or budget.exhausted()), Step):
+        trials.append(make(found))
+    two_results = any(trial.rung is Rung.SAME_BYTES and not trial.green for trial in trials[1:])
+    if found.verdict.value == "ENGINE_NONDETERMINISTIC" and two_results and not budget.exhausted():
+        # Whether the other outputs are right, only upstream's comparison can tell.
+        trials.append(make(Step(Rung.RE_LOWER)))
+        found = decide(trials, means)
+        assert isinstance(found, Conclusion)
+    return elsewhere, found
+
+
+def _same_bytes(item: pytest.Item, first: Attempt, directory: Path) -> Attempt:
+    """The files of the first attempt again; its outputs are compared with the first ones."""
+    assert first.result is not None
+    engine = select_engine(item.config.stash[SETTINGS].engine, TARGETS[first.result.spec.target])
+    again = judged(rerun(engine, first.result.spec, first.result.directory, directory))
+    outcome = again.outcome
+    if outcome.green and again.result is not None:
+        equal = again.result.outputs == first.result.outputs
+        words = "the outputs of the first attempt" if equal else "other outputs than the first attempt"
+        outcome = first.outcome if equal else Outcome(Phase.VERIFY, OutcomeClass.WRONG, words)
+    return replace(again, outcome=outcome, rung=Rung.SAME_BYTES.value, changed="time only")
+
+
+def _again(item: pytest.Item, step: Step, directory: Path, number: int) -> tuple[list[AttemptRecord], Trial]:
+    """The whole test in a new process: lowered again, with `TEST_SEED` for another seed."""
+    environment = {} if step.seed is None else {_SEED: str(step.seed)}
+    changed = f"{_SEED}={step.seed}" if step.seed is not None else "new process, other hash seed"
+    ended = run_isolated(
+        item.config,
+        item.nodeid,
+        directory,
+        _LIMIT,
+        attempts=number - 1,
+        hash_seed="2" if os.environ.get("PYTHONHASHSEED") == "1" else "1",
+        environment=environment,
+        reruns=False,
+    )
+    reports = reports_of(ended.results)
+    test = record_of(item.nodeid, "", reports) if reports else None
+    if test is None or not test.attempts:
+        summary = f"the test in a process of its own booted nothing (status {ended.status}, see {ended.log})"
+        outcome = Outcome(Phase.LAUNCH, OutcomeClass.PARTIAL, summary)
+        return [], Trial(step.rung, outcome, changed)
+    records = [replace(entry, rung=step.rung.value, seed=step.seed) for entry in test.attempts]
+    last = records[-1]
+    outcome = Outcome(Phase(last.phase), OutcomeClass(last.kind), last.summary)
+    hashes = {"outputs": "", **last.hashes}
+    return records, Trial(step.rung, outcome, changed, hashes, last.signature, step.seed)
+
+
+def _base_seed() -> int | None:
+    """Upstream's seed of this session; None for a random one."""
+    text = os.environ.get(_SEED, "0")
+    return int(text) if text.lstrip("-").isdigit() else None
