@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from harness.demo.cli import demo_app
 from harness.flakes_cli import flakes
 from harness.ledger.cli import ledger_app, quarantine_app
 from harness.npu_cli import app as npu_app
@@ -35,6 +36,7 @@ app.add_typer(report_app, name="report")
 app.add_typer(repro_app, name="repro")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(quarantine_app, name="quarantine")
+app.add_typer(demo_app, name="demo")
 app.command()(flakes)
 
 _out = Console(highlight=False, soft_wrap=True)
@@ -158,6 +160,7 @@ def build(
 ) -> None:
     """Build the runner and print its path and section sizes."""
     from harness.firmware.build import RunnerRequest, build_runner, known_operators
+    from harness.firmware.memory_use import read_map, warnings
     from harness.oplist import operators_of
 
     names = operators_of(operators) if operators else known_operators()
@@ -176,6 +179,12 @@ def build(
     _out.print(f"{len(elf.operators):>10}  operators", markup=False)
     for section, size in elf.sizes.items():
         _out.print(f"{size:>10}  {section}", markup=False)
+    linker_map = elf.path.with_name("executor_runner.map")
+    uses = read_map(linker_map.read_text(errors="replace")) if linker_map.is_file() else ()
+    for use in uses:
+        _out.print(f"{use.used:>10}  in {use.name}, {use.free} free", markup=False)
+    for warning in warnings(uses):
+        _err.print(f"warning: {warning}", markup=False)
 
 
 app.command()(ops)
