@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -51,10 +52,18 @@ def _tools() -> list[Finding]:
         shown = f"{tool.path}  {tool.version}  (expected {expected})"
         if note and not tool.version.startswith(TESTED_QEMU):
             shown += f"; {note}"
-        findings.append(
-            Finding(name, good(tool.version), True, shown, f"put a {name} {expected} first on PATH")
-        )
+        fits, advice = good(tool.version), f"put a {name} {expected} first on PATH"
+        if not fits and (others := _others(name, tool.path)):
+            advice += f"; also there: {', '.join(others)}"
+        findings.append(Finding(name, fits, True, shown, advice))
     return findings
+
+
+def _others(name: str, first: str) -> list[str]:
+    """Further executables of that name on PATH, in its order."""
+    entries = filter(None, os.environ.get("PATH", "").split(os.pathsep))
+    found = (shutil.which(name, path=entry) for entry in entries)
+    return [path for path in dict.fromkeys(filter(None, found)) if path != first]
 
 
 def _fvps() -> list[Finding]:
@@ -91,7 +100,8 @@ def _packages() -> list[Finding]:
             continue
         good = found.split("+")[0] == expected
         shown = f"{found}  (expected {expected})"
-        findings.append(Finding(name, good, name != "ethos-u-vela", shown, f"pip install {name}=={expected}"))
+        # Absent, Vela is only missing for the NPU; another version makes other programs than those tested here.
+        findings.append(Finding(name, good, True, shown, f"pip install {name}=={expected}"))
     return findings
 
 

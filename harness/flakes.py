@@ -73,7 +73,7 @@ def measure(nodeid: str, runs: int, engine: str, until_fail: bool, directory: Pa
     """
     with tempfile.TemporaryDirectory(prefix="harness-flakes-") as name:
         session, test = _first(nodeid, engine, Path(name))
-        source = _source(test)
+        source = source_of(test)
         kind = test.attempts[0].engine or engine
         started = time()
         attempts: list[AttemptRecord] = []
@@ -145,8 +145,12 @@ def _first(nodeid: str, engine: str, directory: Path) -> tuple[SessionRecord, Te
     return session, session.tests[0]
 
 
-def _source(test: TestRecord) -> Path:
-    """The attempt directory of the test's first boot."""
+def source_of(test: TestRecord) -> Path:
+    """The attempt directory of the test's first boot.
+
+    Raises:
+        FlakesError: it boots nothing.
+    """
     for attempt in test.attempts:
         if attempt.directory and (Path(attempt.directory) / "runspec.json").is_file():
             return Path(attempt.directory)

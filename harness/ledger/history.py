@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from itertools import groupby
 
-from harness.ledger.entries import GREEN, TWO_OUTCOMES, Entry, first_red, total, two_outcomes
+from harness.ledger.entries import TWO_OUTCOMES, Entry, first_red, total, two_outcomes
 from harness.ledger.fingerprint import DEPENDENCIES, changes, in_words, stratum
 from harness.ledger.promote import promotion
 from harness.ledger.question import Question, Situation
+from harness.ledger.rows import past_attempt
 from harness.ledger.statistics import exact_upper, percent
 from harness.outcomes import OutcomeClass, Verdict
 from harness.records import HistoryRecord, TestRecord
@@ -192,11 +193,9 @@ def two_outcomes_of(entries: Sequence[Entry]) -> str:
 
 def _now_both(q: Question) -> bool:
     verdict = q.test.verdict.verdict if q.test.verdict else None
-    colours = {
-        attempt.kind in GREEN for attempt in q.test.attempts if attempt.rung in ("first", "same-bytes")
-    }
     green_again = any(not entry.red and entry.seed == _seed(q) for entry in q.again)
-    return q.test.result == "flaky" or verdict in TWO_OUTCOMES or len(colours) == 2 or green_again
+    both = two_outcomes(past_attempt(attempt, q.environment) for attempt in q.test.attempts)
+    return q.test.result == "flaky" or verdict in TWO_OUTCOMES or both or green_again
 
 
 def _seed(q: Question) -> int | None:

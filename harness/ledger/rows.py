@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import isnan
 from typing import Any
 
-from harness.ledger.entries import GREEN, first_red, needs_history, test_signature
+from harness.ledger.entries import GREEN, PastAttempt, first_red, needs_history, test_signature
 from harness.ledger.fingerprint import VOLATILE
 from harness.ledger.trends import infrastructure
 from harness.records import AttemptRecord, SessionRecord, TestRecord
@@ -122,6 +122,22 @@ def same_bytes(attempt: AttemptRecord) -> str | None:
     parts = [hashes.get("inputs", ""), hashes["program"], hashes["elf"]]
     parts += [attempt.engine, attempt.engine_version or "", attempt.engine_sha256 or ""]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def past_attempt(attempt: AttemptRecord, environment: Mapping[str, str]) -> PastAttempt:
+    """An attempt of now as the history sees those of the past."""
+    return PastAttempt(
+        rung=attempt.rung,
+        phase=attempt.phase,
+        kind=attempt.kind,
+        signature=attempt.signature,
+        engine=attempt.engine,
+        seed=attempt.seed,
+        same_bytes=same_bytes(attempt),
+        outputs=attempt.hashes.get("outputs") or None,
+        margin=attempt.margin,
+        environment=environment,
+    )
 
 
 def broken_infrastructure(session: SessionRecord) -> bool:
