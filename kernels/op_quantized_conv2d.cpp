@@ -1,7 +1,8 @@
 // cortex_m::quantized_conv2d and quantized_conv2d_nhwc: int8 convolution with weights
-// [outputs, height, width, inputs / groups]. The kernel needs no scratch.
+// [outputs, height, width, inputs / groups]. The vector kernel is faster with scratch of the size
+// that programs carry, and correct with any.
 
-#include "compute/conv2d_s8.h"
+#include "compute/conv2d_columns_s8.h"
 #include "convolution_op.h"
 
 namespace cortex_m::native {
@@ -23,12 +24,13 @@ bool read_groups(const kernels::Check& check, int64_t depth, kernels::ConvParame
 
 Tensor& conv2d(const kernels::Check& check, const kernels::ConvOperands& operands,
                const ArrayRef<int64_t>& stride, const ArrayRef<int64_t>& padding,
-               const ArrayRef<int64_t>& dilation, Tensor& out) {
+               const ArrayRef<int64_t>& dilation, const Tensor& scratch, Tensor& out) {
   kernels::ConvGeometry geometry;
   kernels::ConvParameters p;
   if (!kernels::read_geometry(check, stride, padding, dilation, geometry) ||
       !kernels::read_convolution(check, operands, 0, p) ||
-      !read_groups(check, operands.weight.sizes()[3], p)) {
+      !read_groups(check, operands.weight.sizes()[3], p) ||
+      !check.tensor(scratch, "scratch", ScalarType::Byte)) {
     return out;
   }
   const kernels::ForwardAxes axes(p, geometry);
@@ -36,7 +38,8 @@ Tensor& conv2d(const kernels::Check& check, const kernels::ConvOperands& operand
     return out;
   kernels::isa::conv2d_s8(operands.input.const_data_ptr<int8_t>(),
                           operands.weight.const_data_ptr<int8_t>(), out.mutable_data_ptr<int8_t>(),
-                          p, axes.rows, axes.columns);
+                          p, axes.rows, axes.columns,
+                          {scratch.mutable_data_ptr(), static_cast<size_t>(scratch.numel())});
   return out;
 }
 
@@ -48,11 +51,11 @@ Tensor& quantized_conv2d_out(KernelRuntimeContext& context, const Tensor& input,
                              const ArrayRef<int64_t>& dilation, int64_t input_offset,
                              int64_t output_offset, const Tensor& requantize_multipliers,
                              const Tensor& requantize_shifts, int64_t activation_min,
-                             int64_t activation_max, const Tensor&, Tensor& out) {
+                             int64_t activation_max, const Tensor& scratch, Tensor& out) {
   return conv2d({context, "quantized_conv2d"},
                 {input, weight, bias, input_offset, output_offset, requantize_multipliers,
                  requantize_shifts, activation_min, activation_max, kernels::Layout::kChannelsLast},
-                stride, padding, dilation, out);
+                stride, padding, dilation, scratch, out);
 }
 
 Tensor& quantized_conv2d_nhwc_out(KernelRuntimeContext& context, const Tensor& input,
@@ -61,11 +64,11 @@ Tensor& quantized_conv2d_nhwc_out(KernelRuntimeContext& context, const Tensor& i
                                   const ArrayRef<int64_t>& dilation, int64_t input_offset,
                                   int64_t output_offset, const Tensor& requantize_multipliers,
                                   const Tensor& requantize_shifts, int64_t activation_min,
-                                  int64_t activation_max, const Tensor&, Tensor& out) {
+                                  int64_t activation_max, const Tensor& scratch, Tensor& out) {
   return conv2d({context, "quantized_conv2d_nhwc"},
                 {input, weight, bias, input_offset, output_offset, requantize_multipliers,
                  requantize_shifts, activation_min, activation_max, kernels::Layout::kNhwc},
-                stride, padding, dilation, out);
+                stride, padding, dilation, scratch, out);
 }
 
 }  // namespace cortex_m::native

@@ -173,6 +173,7 @@ OWN_REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("conv2d", {"weight": Tensor(np.zeros((8, 3, 2, 3), np.int8))}, "input channels modulo depth"),
     ("conv2d", {"weight": Tensor(np.zeros((8, 3, 2, 0), np.int8))}, "depth of weight is 0"),
     ("conv2d", {"weight": Tensor(np.zeros((8, 3, 2, 5), np.int8))}, "depth of weight is 5"),
+    ("conv2d", {"scratch": Tensor(np.zeros(3, np.int32))}, "scratch is Int"),
     ("conv2d", {"dilation": [9, 1]}, "the kernel is larger than the padded input"),
     ("depthwise_conv2d", {"depth_multiplier": 1}, "output channels of weight is 8, expected 4"),
     ("depthwise_conv2d", {"depth_multiplier": 0}, "depth_multiplier is 0"),

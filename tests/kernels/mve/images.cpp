@@ -1,7 +1,7 @@
 // Convolutions and pools: `count` is the number of channels of the output, everything else is
 // drawn.
 
-#include "compute/conv2d_s8.h"
+#include "compute/conv2d_columns_s8.h"
 #include "compute/depthwise_conv2d_s8.h"
 #include "compute/pool2d_s8.h"
 #include "selftest.h"
@@ -92,9 +92,13 @@ bool test_conv2d(size_t count) {
   p.kernel_width = rng.between(1, kMaxKernel);
   const ForwardAxis rows = draw_axis(p.kernel_height), columns = draw_axis(p.kernel_width);
   place(rows, columns, outputs(rows), outputs(columns), p.input, p.output);
+  // None, too little, misaligned, or as much as programs carry.
+  alignas(4) static uint8_t memory[4 * kMaxKernel * kMaxKernel * kMaxDepth + 4 * kMaxCount];
+  const size_t size = rng.next() % 2 == 0 ? rng.next() % sizeof(memory) : sizeof(memory) - 1;
+  const Scratch scratch{memory + (rng.next() % 8 == 0 ? 1 : 0), size};
   return selftest::same<int8_t, kOutput>([&](int8_t* out, bool vectors) {
-    vectors ? mve::conv2d_s8(input, weights, out, p, rows, columns)
-            : scalar::conv2d_s8(input, weights, out, p, rows, columns);
+    vectors ? mve::conv2d_s8(input, weights, out, p, rows, columns, scratch)
+            : scalar::conv2d_s8(input, weights, out, p, rows, columns, scratch);
   });
 }
 
