@@ -1,0 +1,108 @@
+"""Workers that die, in every distribution mode of xdist (failure-catalogue.md §9)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.harness.bench import Fake
+from tests.harness.reruns.conftest import HANGS, Run
+
+SUITE = """
+import os, signal
+from pathlib import Path
+
+MARKER = Path(__file__).with_name("crashed")
+
+def crash():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+class TestScope:
+    def test_before(self):
+        pass
+
+    def test_dies(self):
+        if ALWAYS or not MARKER.exists():
+            MARKER.touch()
+            crash()
+
+    def test_after(self):
+        pass
+
+def test_other():
+    pass
+"""
+ONCE, ALWAYS = SUITE.replace("ALWAYS", "False"), SUITE.replace("ALWAYS", "True")
+NAMES = {"test_before", "test_dies", "test_after", "test_other"}
+
+
+@pytest.mark.parametrize("mode", ["load", "loadscope", "loadfile", "worksteal"])
+def test_catalogue_P5_no_test_is_lost_and_none_counts_twice(session: Run, mode: str) -> None:
+    done = session(ONCE, "-n", "2", "--dist", mode, own_process=True)
+    ids = Counter(test.nodeid for test in done.record.tests)
+    assert set(ids.values()) == {1}
+    assert {name.rpartition("::")[2] for name in ids} == NAMES
+    dead = done.tests["test_dies"]
+    assert dead.result == "flaky"
+    assert dead.attempts[0].kind == "WORKER_CRASH"
+    assert dead.verdict is not None
+    assert dead.verdict.runs == 2
+    assert done.result.ret == 10
+    done.shows("*1 flaky*")
+    assert "3 passed" in done.result.stdout.str()
+
+
+def test_catalogue_P5_each_worker_has_its_own_tests(session: Run) -> None:
+    done = session(ALWAYS, "-n", "2", "--dist", "each", own_process=True)
+    results = Counter(test.result for test in done.record.tests)
+    assert results == {"crashed": 2, "passed": 6}
+
+
+def test_catalogue_P2_a_test_that_ends_its_worker_each_time_ends_no_other(session: Run) -> None:
+    done = session(ALWAYS, "-n", "1", "--dist", "loadscope", own_process=True)
+    assert {name: test.result for name, test in done.tests.items()} == {
+        name: "crashed" if name == "test_dies" else "passed" for name in NAMES
+    }
+    assert done.result.ret == 1
+    dead = done.tests["test_dies"]
+    assert dead.verdict is not None
+    assert (dead.verdict.verdict, dead.verdict.runs) == ("DETERMINISTIC", 2)
+
+
+def test_catalogue_P2_restarts_are_bounded_and_what_is_lost_is_said(session: Run) -> None:
+    done = session(ALWAYS, "-n", "1", "--max-worker-restart", "0", "--no-reruns", own_process=True)
+    assert done.result.ret == 1
+    assert done.record.partial
+    done.shows("*2 selected tests were never run:*")
+
+
+CRASH_IN_A_RUN = """
+import os, signal, threading, time
+from pathlib import Path
+from handmade import elf, program
+
+def test_one(run, tmp_path, attempt_directory):
+    def end():
+        log = next(iter(Path(os.environ["ATTEMPTS"]).rglob("console.log")), None)
+        while log is None or "Starting running" not in log.read_text():
+            time.sleep(0.01)
+            log = next(iter(Path(os.environ["ATTEMPTS"]).rglob("console.log")), None)
+        os.kill(os.getpid(), signal.SIGKILL)
+    threading.Thread(target=end).start()
+    run(program(tmp_path), runner=elf(tmp_path))
+"""
+
+
+def test_catalogue_P3_a_dead_worker_has_test_phase_and_memory(
+    session: Run, simulator: Fake, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = pytester.path / "kept"
+    monkeypatch.setenv("ATTEMPTS", str(kept))
+    simulator.does(*HANGS)
+    done = session(CRASH_IN_A_RUN, "-n", "1", "--artifacts", str(kept), "--no-reruns", own_process=True)
+    (attempt,) = done.one.attempts
+    assert (attempt.kind, attempt.phase) == ("WORKER_CRASH", "run")
+    assert attempt.directory is not None
+    assert "test_it.py::test_one" in attempt.summary
+    assert "MB" in attempt.summary
