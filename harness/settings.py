@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 import platformdirs
@@ -13,6 +14,11 @@ ENGINES = ("auto", "fvp", "standin", "host")
 RUNNERS = ("suite", "program")
 HOST_RUNNERS = ("ours", "sanitized", "wheel")
 FLAKY = ("fail", "warn")
+
+
+_PREFIX = "CORSTONE_"
+# Of our own tests and child processes, no options.
+_PRIVATE = ("CORSTONE_UPSTREAM_", "CORSTONE_DEMO_", "CORSTONE_MUTATIONS", "CORSTONE_FUZZ_")
 
 
 class SettingsError(ValueError):
@@ -200,6 +206,18 @@ def _settings(values: Mapping[str, tuple[str, ...]]) -> Settings:
         npu_trace=_trace_name(one("npu-trace")),
         shard_durations=Path(one("shard-durations")) if one("shard-durations") else None,
     )
+
+
+def unknown_variables(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """One line for each variable that looks like one of ours and has no effect, e.g. after a renaming."""
+    known = [option.environment for option in OPTIONS]
+    lines = []
+    for name in sorted(environment):
+        if name.startswith(_PREFIX) and name not in known and not name.startswith(_PRIVATE):
+            likely = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {likely[0]}?" if likely else ""
+            lines.append(f"the variable {name} has no effect{hint}")
+    return tuple(lines)
 
 
 def default_cache() -> Path:

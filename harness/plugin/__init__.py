@@ -11,6 +11,7 @@ from harness.plugin.lint import pytest_itemcollected
 from harness.plugin.options import pytest_addoption, pytest_collection_modifyitems
 from harness.plugin.protocol import pytest_runtest_makereport, pytest_runtest_protocol
 from harness.plugin.summary import pytest_report_header, pytest_report_teststatus, pytest_terminal_summary
+from harness.plugin.workers import pytest_xdist_auto_num_workers
 
 __all__ = [
     "assert_matches",
@@ -29,6 +30,7 @@ __all__ = [
     "pytest_runtest_protocol",
     "pytest_terminal_summary",
     "pytest_unconfigure",
+    "pytest_xdist_auto_num_workers",
     "pytest_xdist_make_scheduler",
     "run",
     "runner",

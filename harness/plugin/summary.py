@@ -13,16 +13,18 @@ from harness.plugin.options import SETTINGS
 from harness.plugin.payload import payload_of
 from harness.plugin.workspace import WORKSPACE
 from harness.records import TestRecord
+from harness.settings import unknown_variables
 
 _ENGINES = {"fvp": "Arm's FVP", "standin": "the stand-in", "host": "the host"}
 _SHOWN_LOST = 10
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    """One line: which engine was asked for."""
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Which engine was asked for, the effective seed, and variables that look like options and are none."""
     settings = config.stash[SETTINGS]
     seed = "as each case declares" if settings.case_seed is None else settings.case_seed
-    return f"corstone: engine {settings.engine}, runner {settings.runner}, seed {seed}"
+    head = f"corstone: engine {settings.engine}, runner {settings.runner}, seed {seed}"
+    return [head, *(f"warning: {line}" for line in unknown_variables())]
 
 
 def pytest_report_teststatus(
