@@ -93,6 +93,9 @@ def _repeat(trials: Sequence[Trial], means: Means, policy: Policy) -> Step | Con
         return Conclusion(policy.passes, f"{kind} once, then a pass with nothing changed{_load(first)}")
     if len(reruns) < policy.most:
         return Step(Rung.SAME_BYTES, alone=policy.passes is Verdict.HOST_SLOW)
+    others = [trial.outcome for trial in reruns if trial.outcome.kind is not first.outcome.kind]
+    if others:
+        return Conclusion(Verdict.UNRESOLVED, f"{kind}, then another failure: {others[0]}")
     return Conclusion(policy.fails, f"{kind} in all {len(trials)} attempts: {policy.why}{_load(first)}")
 
 
