@@ -24,12 +24,12 @@ def dma(context: Context) -> None:
     if state.choice("DMA0_SRC_REGION", "region_mode") == "INTERNAL":
         raise unimplemented("a DMA from internal memory")
     mode = state.choice("DMA0_SRC_REGION", "stride_mode")
-    if mode == "D1":
-        source = destination = np.zeros((1, 1), np.int64)
-    elif not state.config.is_u85:
-        raise unimplemented(f"a DMA of stride mode {mode}")
-    else:
+    if state.config.is_u85:
         source, destination = _rows(context, "SRC", mode), _rows(context, "DST", mode)
+    elif mode == "D1":
+        source = destination = np.zeros((1, 1), np.int64)
+    else:
+        raise unimplemented(f"a DMA of stride mode {mode}")
     length = state.DMA0_LEN
     if length == 0:
         return
@@ -46,9 +46,13 @@ def dma(context: Context) -> None:
 
 
 def _rows(context: Context, side: str, mode: str) -> Offsets:
-    """Byte offsets of the rows (SIZE1, SIZE0) from the base address, by strides or by an index table."""
+    """Byte offsets of the rows (SIZE1, SIZE0) from the base address, by strides or by an index table.
+
+    Vela scatters and gathers a single row in mode D1, which still takes its place from the table.
+    """
     state = context.state
-    inner, outer = state.DMA0_SIZE0, state.DMA0_SIZE1 if mode == "D3" else 1
+    inner = 1 if mode == "D1" else state.DMA0_SIZE0
+    outer = state.DMA0_SIZE1 if mode == "D3" else 1
     if inner * outer == 0:
         raise parse_error(f"a DMA of {outer}x{inner} rows")
     if inner * outer > LARGEST:

@@ -60,6 +60,22 @@ def test_gather_and_scatter(side: str) -> None:
         assert np.array_equal(target[indices], source[:3])
 
 
+@pytest.mark.parametrize("side", ["SRC", "DST"])
+def test_a_single_row_of_mode_1d_takes_its_place_from_the_table(side: str) -> None:
+    stream = assembler().emit("DMA0_LEN", 4).emit(f"DMA0_{side}_STRIDE0", 4)
+    stream.data[1024] = 3
+    for register in ("SRC", "DST"):
+        mode = "ENABLED" if register == side else "DISABLED"
+        stream.emit(f"DMA0_{register}_REGION", region=0, idx_mode=mode)
+    stream.emit("DMA0_IDX_REGION", 0).emit("DMA0_IDX", 1024).emit("DMA0_IDX_MAX", 5)
+    stream.emit("OP_DMA_START").execute()
+    source, target = stream.data[:24].reshape(6, 4), stream.data[2048:2072].reshape(6, 4)
+    if side == "SRC":
+        assert np.array_equal(target[0], source[3])
+    else:
+        assert np.array_equal(target[3], source[0])
+
+
 def test_an_index_beyond_the_largest_is_refused() -> None:
     stream = assembler().emit("DMA0_LEN", 4).emit("DMA0_SIZE0", 1).emit("DMA0_IDX_REGION", 0)
     stream.data[1024] = 6
