@@ -100,7 +100,7 @@ def _packages() -> list[Finding]:
             continue
         good = found.split("+")[0] == expected
         shown = f"{found}  (expected {expected})"
-        # Absent, Vela is only missing for the NPU; another version makes other programs than those tested here.
+        # Absent, Vela is only missing for the NPU; another version makes programs that nobody tested.
         findings.append(Finding(name, good, True, shown, f"pip install {name}=={expected}"))
     return findings
 

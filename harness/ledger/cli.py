@@ -29,6 +29,14 @@ def show(
 
 
 @ledger_app.command()
+def trends(ledger: LedgerOption = "") -> None:
+    """Print which tests fail more often since a step of versions, and whose margins drift."""
+    from harness.ledger import commands
+
+    raise typer.Exit(commands.trends(ledger))
+
+
+@ledger_app.command()
 def prune(
     days: Annotated[float, typer.Option(min=1, help="keep sessions that are younger")] = 400,
     ledger: LedgerOption = "",

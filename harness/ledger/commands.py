@@ -10,17 +10,18 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 
 from harness.ledger.entries import Entry, total
-from harness.ledger.fingerprint import fingerprint
+from harness.ledger.fingerprint import DEPENDENCIES, changes, fingerprint, in_words
 from harness.ledger.lifting import Evidence, Histories, evidence, proposals
 from harness.ledger.promote import promotions
 from harness.ledger.quarantine import Quarantine, QuarantineError, State
 from harness.ledger.session import OFF, ledger_url, quarantine_of
 from harness.ledger.statistics import clean_runs, percent
 from harness.ledger.store import Ledger
-from harness.ledger.trends import HALF_LIFE, Seen, drift, entropy, flip_rate, onset
+from harness.ledger.trends import HALF_LIFE, Seen, drift, entropy, flip_rate, onset, skewed_tests
 from harness.settings import resolve
 
 _HISTORY_DAYS = 180.0
+_SHOWN = 20
 _LETTERS = {"passed": "P", "failed": "F", "flaky": "K", "xfailed": "x", "xpassed": "X", "quarantined": "Q"}
 
 
@@ -44,6 +45,14 @@ def prune(days: float, ledger: str) -> int:
     """`harness ledger prune`."""
     with Ledger(_url(ledger)) as opened:
         print(f"{opened.prune(days)} sessions deleted from {opened}")
+    return 0
+
+
+def trends(ledger: str) -> int:
+    """`harness ledger trends`."""
+    histories = {name: _latest_line(entries) for name, entries in _histories(ledger, None).items()}
+    for line in trend_lines(histories):
+        print(line)
     return 0
 
 
@@ -108,7 +117,7 @@ def history_lines(nodeid: str, entries: Sequence[Entry], last: int, now: float) 
     )
     if point := onset(seen):
         lines.append(f"  rate changed in {point.last[:12]}..{point.first[:12]} (p = {point.p_value:.2g})")
-    margins = [max((a.margin for a in e.attempts if a.margin is not None), default=0.0) for e in entries]
+    margins = _margins(entries)
     place = drift(margins)
     if place is not None:
         lines.append(f"  margin is drifting since {_day(entries[place])}: {margins[place]:.2f} of the limit")
@@ -119,6 +128,39 @@ def history_lines(nodeid: str, entries: Sequence[Entry], last: int, now: float) 
         shown = f"{entry.rate.failures}/{entry.rate.runs}" if entry.purpose == "flakes" else letter
         lines.append(f"  {row[0]:<10}  {row[1]:<12}  {row[2]:<16}  {shown:<6}  {entry.signature}".rstrip())
     return lines
+
+
+def trend_lines(histories: Histories) -> list[str]:
+    """What changed over all tests: steps of versions after which tests fail, and margins that drift."""
+    seen = {name: [Seen(e.started, e.red, _versions(e)) for e in past] for name, past in histories.items()}
+    steps: dict[str, list[str]] = {}
+    for name, point in skewed_tests(seen).items():
+        before, after = histories[name][point.index - 1], histories[name][point.index]
+        step = in_words(changes(before.environment, after.environment, DEPENDENCIES))
+        steps.setdefault(step, []).append(f"{name}: {point.before}, then {point.after}")
+    lines = []
+    for step, tests in sorted(steps.items(), key=lambda item: -len(item[1])):
+        lines.append(f"VERSION_SKEW {step}: {len(tests)} tests fail more often since")
+        lines += [f"  {text}" for text in tests[:_SHOWN]]
+    for name, past in histories.items():
+        margins = _margins(past)
+        if past and not past[-1].red and (place := drift(margins)) is not None:
+            lines.append(f"DRIFT {name}: margin {margins[place]:.2f} of the limit since {_day(past[place])}")
+    return lines or [f"{len(histories)} tests: no step of versions and no drift to report"]
+
+
+def _latest_line(entries: Sequence[Entry]) -> list[Entry]:
+    """The runs on the engine and branch of the latest one."""
+    last = entries[-1]
+    return [e for e in entries if (e.engine, e.branch) == (last.engine, last.branch)]
+
+
+def _versions(entry: Entry) -> str:
+    return " ".join(entry.environment.get(name, "") for name in DEPENDENCIES)
+
+
+def _margins(entries: Sequence[Entry]) -> list[float]:
+    return [max((a.margin for a in e.attempts if a.margin is not None), default=0.0) for e in entries]
 
 
 def _stratum(entry: Entry) -> tuple[str, ...]:

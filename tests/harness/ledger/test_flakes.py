@@ -11,7 +11,7 @@ from harness.cli import app
 from harness.flakes import FlakesError, measure, report_lines, source_of
 from harness.ledger.store import Ledger
 from tests.harness.bench import GOOD, Bench, Step, prints, writes
-from tests.harness.ledger.records import FAULT, NODE, attempt, case, session
+from tests.harness.ledger.records import FAULT, NODE, PASS, attempt, case, session
 
 GOOD_RUN: list[Step] = [writes(), *prints(*GOOD)]
 BAD_RUN: list[Step] = [writes(bytes([9, 2, 3, 252])), *prints(*GOOD)]
@@ -98,6 +98,24 @@ def test_a_test_without_a_boot_has_no_rate(tmp_path: Path) -> None:
     for record in (case(nodeid="t.py::plain"), case(attempt(FAULT))):
         with pytest.raises(FlakesError, match="boots nothing that could be repeated"):
             source_of(record)
+
+
+def test_trends_over_all_tests(tmp_path: Path) -> None:
+    file = str(tmp_path / "l.sqlite")
+    run = CliRunner().invoke
+    with Ledger(file) as ledger:
+        for i in range(16):
+            step = i >= 10
+            reds = [case(attempt(FAULT if step else PASS), nodeid=f"t.py::red{k}") for k in range(3)]
+            drifting = case(attempt(margin=0.2 if i < 10 else 0.7), nodeid="t.py::drifting")
+            fine = case(attempt(margin=0.2), nodeid="t.py::fine")
+            version = "5.1.0" if step else "5.0.0"
+            ledger.add(session(f"s{i}", *reds, drifting, fine, day=400 + i, ethos_u_vela=version))
+    shown = run(app, ["ledger", "trends", "--ledger", file])
+    assert "VERSION_SKEW ethos-u-vela 5.0.0 -> 5.1.0: 3 tests fail more often since" in shown.output
+    assert "t.py::red0: 0 of 10 failed: 0 % (0 % to 28 %), then 6 of 6 failed" in shown.output
+    assert "DRIFT t.py::drifting: margin 0.70 of the limit" in shown.output
+    assert "fine" not in shown.output
 
 
 def test_ledger_commands(tmp_path: Path) -> None:
