@@ -37,7 +37,7 @@ class Finished:
     Attributes:
         session: with all its tests.
         asked: ids of tests that ask for a boot.
-        lost: ids of tests that were selected and never run.
+        lost: ids of tests that were selected and never run, though nothing asked for a stop.
         written: where ledger and reports are.
     """
 
@@ -128,7 +128,7 @@ class Controller:
         if self._reporter is not None:
             flakes = [FlakeRow(**asdict(row)) for row in ledger.flake_table(record, self._settings)]
             written += self._reporter.finish(record, flakes)
-        self.finished = Finished(record, asked, lost, tuple(written))
+        self.finished = Finished(record, asked, () if stopped else lost, tuple(written))
         self._recount(record)
 
     def _start(self, ids: Sequence[str]) -> None:

@@ -88,6 +88,8 @@ def test_lines(test: TestRecord) -> Iterable[str]:
     yield f"{test.result.upper()}  {test.nodeid}  {what}"
     if test.verdict is not None:
         yield f"    verdict: {test.verdict.verdict} after {test.verdict.runs} runs: {test.verdict.reason}"
+        if test.result != "failed":  # whose message has these lines
+            yield from (f"      {line}" for line in test.verdict.evidence)
     if test.history is not None:
         yield f"    history: {test.history.kind}: {test.history.reason}"
     if test.repro is not None:
