@@ -108,7 +108,7 @@ class Recompiler:
         attempt = self._replayer.once(self._number, program).attempt
         green = attempt.outcome.green
         messages = [comparison.message for comparison in attempt.comparisons if not comparison.ok]
-        detail = messages[0] if messages else attempt.outcome.summary
+        detail = " ".join((messages[0] if messages else attempt.outcome.summary).split("\n")[0].split())
         signature = "green" if green else trial_of(attempt).signature
         return Step(name, attempt.outcome.kind.value, detail, signature)
 

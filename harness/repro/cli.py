@@ -190,7 +190,7 @@ def _head(found: Bundle) -> None:
     name = record.nodeid or found.directory.name
     engine = f" on {record.engine} ({record.engine_version})" if record.engine else ""
     _say(f"{name}, {record.target}{engine}, seed {record.seed}")
-    _say(f"recorded: {record.kind} in phase {record.phase}: {record.summary}")
+    _say(_short(f"recorded: {record.kind} in phase {record.phase}: {record.summary}"))
     if not found.own:
         _note("this bundle is not from here, or was changed: its ELF and arguments are not trusted")
 
@@ -201,7 +201,7 @@ def _tell(replayed: Replayed, number: int, verbose: bool) -> None:
         for line in attempt.result.lines:
             _say(f"{line.time:8.3f}  {line.text}")
     head = f"replay {number}: " if number else "replayed: "
-    _say(f"{head}{attempt.outcome}")
+    _say(_short(f"{head}{attempt.outcome}"))
     for comparison in attempt.comparisons:
         if not comparison.ok:
             _say(comparison.message)
@@ -228,8 +228,13 @@ def _process_start() -> float:
     return float(psutil.Process().create_time())
 
 
+def _short(text: str, limit: int = 160) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 2]} …"
+
+
 def _say(text: str) -> None:
-    typer.echo(_CONTROL.sub("?", text))
+    for line in text.splitlines():
+        typer.echo(_CONTROL.sub("?", line))
 
 
 def _note(text: str) -> None:
