@@ -14,6 +14,7 @@ from pathlib import Path
 from harness.demo import planted
 from harness.records import TestRecord
 from harness.report.jsonl import read_journal
+from harness.settings import default_cache
 from harness.standin.launchers import launcher_directory
 from harness.targets import target_named
 
@@ -93,12 +94,7 @@ def show(work: Path, seeds: int, names: tuple[str, ...] = ()) -> Iterator[Shown]
 def _session(work: Path, fault: Fault, seed: int) -> Shown:
     place = work / f"{fault.name}-{seed}"
     place.mkdir(parents=True)
-    # A planted lowering must not meet a program from an earlier session.
-    cache = place / "cache" if fault.name in ("lowering", "worker") else work / "cache"
-    cache.mkdir(exist_ok=True)
-    if cache.parent == place:
-        (work / "cache" / "firmware").mkdir(parents=True, exist_ok=True)
-        (cache / "firmware").symlink_to(work / "cache" / "firmware")
+    cache = _cache(work, place, fault)
     environment = {
         **{
             name: value for name, value in os.environ.items() if not name.startswith(("CORSTONE_", "PYTEST_"))
@@ -119,6 +115,20 @@ def _session(work: Path, fault: Fault, seed: int) -> Shown:
     return _judge(fault, seed, test)
 
 
+def _cache(work: Path, place: Path, fault: Fault) -> Path:
+    """A cache that no program of another session is in, nor a runner with the planted branch but its own."""
+    if fault.name == "kernel":
+        cache = work / "cache"
+        cache.mkdir(exist_ok=True)
+        return cache
+    cache = place / "cache"
+    cache.mkdir()
+    firmware = default_cache() / "firmware"
+    firmware.mkdir(parents=True, exist_ok=True)
+    (cache / "firmware").symlink_to(firmware)
+    return cache
+
+
 def _run(place: Path, cache: Path, arguments: list[str], environment: Mapping[str, str]) -> TestRecord:
     """One pytest session; returns the record of its only test.
 
@@ -129,7 +139,7 @@ def _run(place: Path, cache: Path, arguments: list[str], environment: Mapping[st
     reports = place / "reports"
     command = [sys.executable, "-m", "pytest", str(_SUITE), "--rootdir", str(_SUITE), "-c", os.devnull]
     command += ["-p", "no:cacheprovider", "--import-mode", "importlib", "--report-dir", str(reports)]
-    command += ["--cache", str(cache), "--runner", "program", "--ledger", "off", *arguments]
+    command += ["--cache", str(cache), "--ledger", "off", *arguments]
     log = place / "session.log"
     with log.open("wb") as stream:
         subprocess.run(command, cwd=place, env=environment, stdout=stream, stderr=stream, check=False)
