@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import date, datetime, timezone
+from math import nan
 from pathlib import Path
 
 from harness.ledger.entries import Entry, total
@@ -160,7 +161,8 @@ def _versions(entry: Entry) -> str:
 
 
 def _margins(entries: Sequence[Entry]) -> list[float]:
-    return [max((a.margin for a in e.attempts if a.margin is not None), default=0.0) for e in entries]
+    # A run without a comparison has no margin, and NaN is left out by `drift`.
+    return [max((a.margin for a in e.attempts if a.margin is not None), default=nan) for e in entries]
 
 
 def _stratum(entry: Entry) -> tuple[str, ...]:

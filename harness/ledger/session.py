@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from harness.ledger.clusters import cluster
 from harness.ledger.entries import Entry, needs_history, test_signature
 from harness.ledger.fingerprint import CHECKOUT, MODIFIED
+from harness.ledger.groups import unite
 from harness.ledger.history import classify_test, infrastructure_of, version_step
 from harness.ledger.overview import FlakeSummary, flake_summaries
 from harness.ledger.quarantine import DEFAULT_FILE, Quarantine, QuarantineError, load
-from harness.ledger.question import Question, Situation, ask
+from harness.ledger.question import Situation, ask
 from harness.ledger.rows import attempt_environment, broken_infrastructure, stable
 from harness.records import HistoryRecord, SessionRecord, TestRecord
 from harness.settings import Settings
@@ -31,8 +32,6 @@ OFF = "off"
 KEPT_DAYS = 400.0
 # [days] and runs a test of the table of flaky tests.
 TABLE_DAYS, TABLE_DEPTH = 180.0, 100
-# Of equal failures the label that explains most holds for all; other labels speak of one test only.
-_SHARED = ("BROKEN_BASE", "VERSION_SKEW", "FLAKY", "NEW_SIGNATURE", "NEW", "NEW_TEST")
 
 
 def ledger_url(settings: Settings) -> str | None:
@@ -131,7 +130,7 @@ def classify_all(
     histories: Mapping[str, tuple[Entry, ...]],
     relatives: Iterable[Entry] = (),
 ) -> dict[str, HistoryRecord]:
-    """Classify tests one by one, then give equal failures one label. Pure.
+    """Classify tests one by one, then in groups of equal failures. Pure.
 
     Args:
         session: for its fingerprint.
@@ -149,7 +148,7 @@ def classify_all(
     others = list(relatives)
     for group in cluster((q.test.nodeid, q.signature) for q in questions):
         if not group.scope:
-            _unite([by_name[nodeid] for nodeid in group.nodeids], labels, others)
+            labels |= unite([by_name[nodeid] for nodeid in group.nodeids], labels, others)
     return labels
 
 
@@ -158,33 +157,6 @@ def environment_of(session: SessionRecord, test: TestRecord) -> dict[str, str]:
     if test.attempts:
         return attempt_environment(session, test.attempts[0])
     return stable(session.environment)
-
-
-def _unite(questions: list[Question], labels: dict[str, HistoryRecord], others: list[Entry]) -> None:
-    """One label for equal failures: of this session, of other jobs of the revision, and on the base."""
-    known = {q.test.nodeid: labels[q.test.nodeid] for q in questions if labels[q.test.nodeid].kind in _SHARED}
-    if not known:
-        return
-    chosen = min(known, key=lambda nodeid: _SHARED.index(known[nodeid].kind))
-    best, source = known[chosen], chosen
-    situation = questions[0].situation
-    alike = [e for e in others if e.signature == questions[0].signature and e.nodeid not in known]
-    for entry in alike:
-        if situation.base and entry.revision == situation.base and entry.red and best.kind != "BROKEN_BASE":
-            best = HistoryRecord(
-                "BROKEN_BASE", "red with this signature on the base revision", None, entry.revision
-            )
-            source = entry.nodeid
-        job = situation.clean and entry.clean and entry.revision == situation.revision
-        if job and entry.label in _SHARED and _SHARED.index(entry.label) < _SHARED.index(best.kind):
-            best, source = (
-                HistoryRecord(entry.label, "so classified in another job", best.rate, best.since),
-                entry.nodeid,
-            )
-    for nodeid, label in known.items():
-        if label.kind != best.kind:
-            reason = f"same signature as {source}: {best.reason}"
-            labels[nodeid] = HistoryRecord(best.kind, reason, label.rate, best.since)
 
 
 def _quarantined(

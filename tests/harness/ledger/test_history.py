@@ -299,6 +299,15 @@ def test_catalogue_K5_equal_failures_of_one_session_have_one_label(local: Settin
     assert found["t.py::wrong"].kind == "NEW_TEST"
 
 
+def test_a_test_that_passed_before_is_not_excused_by_another_one(local: Settings) -> None:
+    passed = case(attempt(), nodeid="t.py::passed")
+    remember(local, session("d0", RED, passed, day=0))
+    failing = case(attempt(FAULT), nodeid="t.py::passed")
+    found = classify(session("now", RED, failing, day=9, branch="feature", merge_base="commit-d0"), local)
+    assert (found[NODE].kind, found["t.py::passed"].kind) == ("BROKEN_BASE", "NEW")
+    assert found["t.py::passed"].reason.endswith(f"{NODE} with this signature is BROKEN_BASE")
+
+
 def test_a_ledger_that_cannot_be_reached_is_said_and_harmless(
     local: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
