@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -115,7 +114,10 @@ def _replay(
     for number in range(1, times + 1):
         replayed = replayer.once(number)
         if number == 1:
-            _say(f"boot {time.time() - _process_start():.2f} s after the command began")
+            seconds = replayed.started_at - _process_start()
+            _say(
+                f"boot {seconds:.2f} s after the command began ({replayed.processor:.2f} s of processor time)"
+            )
         done = number
         failures += not replayed.attempt.outcome.green
         last = number == times or (until_fail and failures)
@@ -188,8 +190,8 @@ def _head(found: Bundle) -> None:
         _say(f"{found.directory.name}: no {'bundle.json'}, only a run")
         return
     name = record.nodeid or found.directory.name
-    engine = f" on {record.engine} ({record.engine_version})" if record.engine else ""
-    _say(f"{name}, {record.target}{engine}, seed {record.seed}")
+    engine = f", seed {record.seed}, on {record.engine}: {record.engine_version}" if record.engine else ""
+    _say(_short(f"{name}, {record.target}{engine}"))
     _say(_short(f"recorded: {record.kind} in phase {record.phase}: {record.summary}"))
     if not found.own:
         _note("this bundle is not from here, or was changed: its ELF and arguments are not trusted")

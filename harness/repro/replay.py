@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from time import perf_counter
 
 from harness import pte
 from harness.engines import Engine, run_attempt, select_engine
@@ -68,14 +68,16 @@ class Replayed:
         verdict: against the record.
         signature: shown here, "" if green.
         same_outputs: whether the output bytes are those that were recorded; None if unknown.
-        to_boot: seconds from the call until the simulator was started.
+        started_at: when the simulator was started, seconds since the epoch.
+        processor: seconds of processor time that this process had used by then.
     """
 
     attempt: Attempt
     verdict: Verdict
     signature: str
     same_outputs: bool | None
-    to_boot: float
+    started_at: float
+    processor: float
 
 
 class Replayer:
@@ -97,20 +99,18 @@ class Replayer:
         """What boots it."""
         return self._engine
 
-    def once(self, number: int = 1, program: bytes | None = None, started: float | None = None) -> Replayed:
+    def once(self, number: int = 1, program: bytes | None = None) -> Replayed:
         """Boot once, in a directory of its own.
 
         Args:
             number: of the attempt.
             program: bytes of a program to boot in place of the bundle's.
-            started: `perf_counter()` when the clock of `to_boot` began; default: now.
         """
-        begun = perf_counter() if started is None else started
         with self._directory(number) as directory:
             spec = self._prepare(directory, program)
-            booted = perf_counter()
+            clocks = time.time(), time.process_time()
             attempt = run_attempt(self._engine, spec, directory, number)
-        return self._judged(attempt, booted - begun)
+        return self._judged(attempt, *clocks)
 
     @contextmanager
     def _directory(self, number: int) -> Iterator[Path]:
@@ -181,12 +181,12 @@ class Replayer:
         request = RunnerRequest(self._bundle.target, operators, platform=platform)
         return build_runner(request, self._settings.cache, self._progress).path
 
-    def _judged(self, attempt: Attempt, to_boot: float) -> Replayed:
+    def _judged(self, attempt: Attempt, started_at: float, processor: float) -> Replayed:
         trial = trial_of(attempt)
         signature = "" if attempt.outcome.green else redact(trial.signature)
         record = self._bundle.record
         if record is None:
-            return Replayed(attempt, Verdict.UNKNOWN, signature, None, to_boot)
+            return Replayed(attempt, Verdict.UNKNOWN, signature, None, started_at, processor)
         if attempt.outcome.green:
             verdict = Verdict.SAME if not record.signature else Verdict.PASSES
         elif not record.signature:
@@ -194,7 +194,8 @@ class Replayer:
         else:
             verdict = Verdict.SAME if signature == record.signature else Verdict.DIFFERENT
         known, found = record.hashes.get("outputs"), hashes_of(attempt).get("outputs")
-        return Replayed(attempt, verdict, signature, known == found if known and found else None, to_boot)
+        same = known == found if known and found else None
+        return Replayed(attempt, verdict, signature, same, started_at, processor)
 
 
 def _capped(limits: Limits) -> Limits:
