@@ -33,7 +33,7 @@ def describe(
     ]
     if result.histogram:
         lines.append(f"LSB differences: {_histogram(result)}")
-    if pattern := _pattern(beyond):
+    if pattern := _shift(got, expected) or _pattern(beyond):
         lines.append(pattern)
     return "\n".join(lines)
 
@@ -68,6 +68,23 @@ def _pattern(beyond: NDArray[np.bool_]) -> str:
     first = min(int(i) for i in np.flatnonzero(beyond))
     if beyond.sum() == beyond.size - first and beyond.sum() < beyond.size:
         return f"all of them lie at the end: from flat index {first} on"
+    return ""
+
+
+def _shift(got: Array, expected: Array) -> str:
+    """Names the axis along which all values stand one place too far: an index or a padding is off by one."""
+    axes = {-1: "column", -2: "row"} if got.ndim > 1 else {-1: "element"}
+    for axis in range(-1, -got.ndim - 1, -1):
+        size = got.shape[axis]
+        if size < 3:
+            continue
+        low, high = (np.take(a, range(size - 1), axis) for a in (got, expected))
+        later, before = (np.take(a, range(1, size), axis) for a in (got, expected))
+        for moved, source, step in ((later, high, 1), (low, before, -1)):
+            # A constant tensor looks the same wherever it stands.
+            if np.array_equal(moved, source) and not np.array_equal(low, later):
+                name = axes.get(axis, f"axis-{got.ndim + axis}")
+                return f"{name}-shift pattern: every value stands {step:+d} along axis {got.ndim + axis}"
     return ""
 
 

@@ -60,6 +60,7 @@ class Kind(str, Enum):
     NPU_MODEL_FAILED = "npu model failed"
     NO_NPU = "no npu"
     OTHER_NPU = "other npu"
+    ETDUMP = "etdump"
 
 
 @dataclass(frozen=True)
@@ -188,6 +189,7 @@ _OTHERS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
             r"(?: at byte (?P<offset>0x[0-9a-f]+))?",
         ),
         (Kind.SIMULATOR_LOST, rf"^{_ERROR}"),
+        (Kind.ETDUMP, r"^#\[RUN THIS\]"),
         (Kind.STRIDES, r"shall have same strides"),
         (Kind.FAULT, r"\b(?P<name>(?:hard|usage|bus|memmanage|secure) ?fault)\b"),
         (Kind.ASSERTION, r"assertion (?:failed: )?(?P<reason>.*)"),
@@ -214,7 +216,7 @@ _ANY_LOG = re.compile(
 )
 _ANY_OTHER_WORDS = (
     "pc= fault assertion locked lock-up lockup strides exceeded limit e549 executable shared exec libpython "
-    "not glibc licen sanitizer runtime unknown parameter error"
+    "not glibc licen sanitizer runtime unknown parameter error #[run"
 )
 _ANY_OTHER = tuple(word.encode() for word in _ANY_OTHER_WORDS.split())
 _REGISTER = re.compile(rf"\b([A-Za-z]\w+) ?= ?({_HEX})")

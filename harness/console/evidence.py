@@ -30,14 +30,20 @@ def nowhere(_: int) -> str | None:
     return None
 
 
+def nothing() -> tuple[str, ...]:
+    """Names no buffer: for an ELF without symbols."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Facts about one run, without judgement.
 
     `engine` is the kind of the engine, `spoke` tells whether a line came, `events` are in console order,
     `outputs` holds one state per expected output file, `comparisons` one entry per output that could be
-    compared. `locate` names the symbol and line of an address of the ELF, `tests` is the number of test
-    cases in the bundle.
+    compared. `locate` names the symbol and line of an address of the ELF, `misaligned` its buffers that are
+    not 16-byte aligned; both read the file when they are asked. `tests` is the number of test cases in the
+    bundle.
     """
 
     spec: RunSpec
@@ -49,6 +55,7 @@ class Evidence:
     outputs: tuple[OutputState, ...]
     comparisons: tuple[Comparison, ...]
     locate: Callable[[int], str | None] = nowhere
+    misaligned: Callable[[], tuple[str, ...]] = nothing
     tests: int = 1
 
     @cached_property

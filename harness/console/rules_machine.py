@@ -11,6 +11,12 @@ from harness.outcomes import Outcome, OutcomeClass, Phase
 _CRASHES = (Kind.FAULT, Kind.LOCKUP, Kind.ASSERTION, Kind.SANITIZER)
 # Status of a shell or of exec for a program that cannot be executed or found.
 _NOT_EXECUTABLE = (126, 127)
+# Where each limit of the host comes from.
+_LIMITS = {
+    "launch": "the launch limit (fixed, Limits.launch)",
+    "silence": "the silence limit (--silence-limit)",
+    "total": "the total limit (--timelimit plus --silence-limit)",
+}
 _CRASH_SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
 
@@ -84,8 +90,12 @@ def crash(evidence: Evidence) -> Outcome | None:
     if event.kind is Kind.ASSERTION:
         return Outcome(phase, OutcomeClass.ABORT, f"assertion failed: {_text(event)}", f"see {LOG_NAME}")
     cause = evidence.first(Kind.FAULT_CAUSE)
-    summary = (f"{cause.values['cause']}: " if cause else "") + _text(event) + _place(evidence, event)
+    why = str(cause.values["cause"]) if cause else ""
+    summary = (f"{why}: " if why else "") + _text(event) + _place(evidence, event)
     hint = "run the same program with `--engine host --host-runner sanitized` to find memory errors"
+    if "stack overflow" in why:
+        summary = f"stack exhausted: {_text(event)}{_place(evidence, event)}"
+        hint = f"the core's stack limit was reached: enlarge .stack in the board's linker script, or {hint}"
     return Outcome(phase, OutcomeClass.FAULT, summary, hint, _registers(evidence, event))
 
 
@@ -144,8 +154,11 @@ def host_limit(evidence: Evidence) -> Outcome | None:
         "silence": f"no output for {seconds:g} s",
         "total": f"not finished within {seconds:g} s",
     }[evidence.stopped_by]
-    hint = f"{LOG_NAME} shows how far it came; raise the {evidence.stopped_by} limit only if it made progress"
-    detail = {"limit": evidence.stopped_by, "seconds": seconds}
+    hint = f"{LOG_NAME} shows how far it came; raise {_LIMITS[evidence.stopped_by]} only if it made progress"
+    detail: dict[str, object] = {"limit": evidence.stopped_by, "seconds": seconds}
+    if evidence.phase is Phase.RUN and (buffers := evidence.misaligned()):
+        hint = f"not 16-byte aligned: {', '.join(buffers[:3])}; kernels and the NPU rely on it. {hint}"
+        detail["misaligned"] = list(buffers)
     return Outcome(
         evidence.phase,
         OutcomeClass.TIMEOUT,

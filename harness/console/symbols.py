@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -33,16 +34,36 @@ def locator(elf: Path) -> Callable[[int], str | None]:
     return locate
 
 
+# Names of the objects that tensors are placed in, and the alignment that kernels and the NPU rely on.
+_BUFFER = re.compile(r"pool|arena|buffer|tensor|scratch", re.IGNORECASE)
+_BUFFER_ALIGNMENT = 16  # [bytes]
+
+
+def misaligned_buffers(elf: Path) -> tuple[str, ...]:
+    """Memory pools and buffers of `elf` whose address is no multiple of 16: "name at 0x…"; () if unknown."""
+    return tuple(
+        f"{_plain(symbol.name)} at 0x{symbol['st_value']:08x}"
+        for symbol in _symbols(elf, "STT_OBJECT")
+        if _BUFFER.search(symbol.name) and symbol["st_value"] % _BUFFER_ALIGNMENT
+    )
+
+
 def _functions(elf: Path) -> list[tuple[int, int, str]]:
+    return [
+        (symbol["st_value"] & ~1, (symbol["st_value"] & ~1) + symbol["st_size"], _plain(symbol.name))
+        for symbol in _symbols(elf, "STT_FUNC")
+    ]
+
+
+def _symbols(elf: Path, kind: str) -> list[Any]:
     try:
         with elf.open("rb") as file:
-            image = ELFFile(file)
             return [
-                (symbol["st_value"] & ~1, (symbol["st_value"] & ~1) + symbol["st_size"], _plain(symbol.name))
-                for section in image.iter_sections()
+                symbol
+                for section in ELFFile(file).iter_sections()
                 if isinstance(section, SymbolTableSection)
                 for symbol in section.iter_symbols()
-                if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_size"]
+                if symbol["st_info"]["type"] == kind and symbol["st_size"]
             ]
     except (OSError, ELFError, ValueError, KeyError):
         return []

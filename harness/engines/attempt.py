@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -9,7 +10,7 @@ from harness.compare.compare import compare_outputs
 from harness.console.classify import classify
 from harness.console.events import read_events
 from harness.console.evidence import Evidence
-from harness.console.symbols import locator
+from harness.console.symbols import locator, misaligned_buffers
 from harness.engines.base import Engine
 from harness.engines.directory import output_states
 from harness.flow import Attempt, RunResult, RunSpec
@@ -48,6 +49,7 @@ def judge(result: RunResult, number: int = 1) -> Attempt:
         outputs=output_states(spec, directory),
         comparisons=comparisons,
         locate=locator(directory / spec.elf),
+        misaligned=partial(misaligned_buffers, directory / spec.elf),
         tests=_test_cases(spec, directory),
     )
     return Attempt(number, classify(evidence), result, comparisons)

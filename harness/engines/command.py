@@ -75,9 +75,11 @@ def command_for(executable: Path, target: Target, spec: RunSpec, directory: Path
     """The command for `spec` in `directory`.
 
     Raises:
-        HarnessError: CONFIG/CMDLINE, a name or the whole line that semihosting cannot pass.
+        HarnessError: CONFIG/CMDLINE, a name or the whole line that semihosting cannot pass; CONFIG/TARGET,
+            `spec.extra_args` give the NPU another MAC count than the program is compiled for.
     """
     check_command_line(spec.command_line, (spec.program, spec.output_base, *spec.inputs))
+    _check_macs(target, spec.extra_args)
     return FvpCommand(
         executable=executable,
         board=target.board,
@@ -109,5 +111,16 @@ def check_command_line(line: str, names: Sequence[str]) -> None:
         )
 
 
-def _refused(summary: str, hint: str) -> HarnessError:
-    return HarnessError(Outcome(Phase.LAUNCH, OutcomeClass.CONFIG_CMDLINE, summary, hint))
+def _check_macs(target: Target, extra: Sequence[str]) -> None:
+    for word in extra:
+        name, _, value = word.partition("=")
+        if name == target.board.parameters.num_macs and target.npu and value.strip() != str(target.npu_macs):
+            raise _refused(
+                f"{word}, but the program is compiled for {target.name} with {target.npu_macs} MACs",
+                "leave it out: the target decides; lower for another target to simulate another NPU",
+                OutcomeClass.CONFIG_TARGET,
+            )
+
+
+def _refused(summary: str, hint: str, kind: OutcomeClass = OutcomeClass.CONFIG_CMDLINE) -> HarnessError:
+    return HarnessError(Outcome(Phase.LAUNCH, kind, summary, hint))

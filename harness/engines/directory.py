@@ -62,7 +62,7 @@ def check_files(spec: RunSpec, directory: Path) -> None:
         expected = spec.hashes.get(_FILE_PREFIX + name)
         if expected is not None and expected != _sha256(directory / name):
             raise _refused(
-                Phase.LAUNCH,
+                Phase.LOAD if name in spec.inputs else Phase.LAUNCH,
                 OutcomeClass.CONFIG_INPUT,
                 f"{name} is not the file that {SPEC_NAME} describes (other SHA-256)",
                 "prepare the attempt directory again",

@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 
+from harness.console import etdump
 from harness.console.events import significant
 from harness.console.evidence import LOG_NAME
-from harness.console.process import LaunchError, run_process
+from harness.console.process import LaunchError, ProcessRecord, run_process
 from harness.engines.directory import check_files, clear_outputs, output_states, write_spec
 from harness.engines.environment import fingerprint
 from harness.flow import EngineIdentity, RunResult, RunSpec
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
+
+ETDUMP_NAME = "etdump.bin"
 
 
 def execute(
@@ -45,6 +48,7 @@ def execute(
         )
         raise HarnessError(outcome) from error
     ended = perf_counter()
+    _keep_etdump(record, directory)
     outputs = {state.name: state.sha256 for state in output_states(spec, directory) if state.size is not None}
     durations = {
         "prepare": prepared - started,
@@ -65,3 +69,13 @@ def execute(
         durations=durations,
         environment=fingerprint(),
     )
+
+
+def _keep_etdump(record: ProcessRecord, directory: Path) -> None:
+    """Write `etdump.bin` if the console has a profile."""
+    (directory / ETDUMP_NAME).unlink(missing_ok=True)
+    if any(etdump.BEGIN.decode() in line.text for line in record.lines):
+        with (directory / LOG_NAME).open("rb") as stream:
+            profile = etdump.decode(stream)
+        if profile is not None:
+            (directory / ETDUMP_NAME).write_bytes(profile)

@@ -9,6 +9,7 @@ from harness.engines.command import command_for
 from harness.engines.environment import simulator_environment
 from harness.engines.execute import execute
 from harness.engines.identity import identify
+from harness.firmware.elf import check_board
 from harness.flow import EngineIdentity, RunResult, RunSpec
 from harness.standin.arguments import NPU_TRACE
 from harness.targets import FVP_BOARDS, Target, target_named
@@ -35,11 +36,13 @@ class FvpEngine:
         """Boot the board once.
 
         Raises:
-            HarnessError: CONFIG/CMDLINE, CONFIG/INPUT, CONFIG/OPTIONS, BUNDLE_INVALID, ENV/LOADER or NOT_RUN.
+            HarnessError: CONFIG/*, BUNDLE_INVALID, ENV/LOADER or NOT_RUN.
         """
         directory = directory.absolute()
         identity = self.identity()
-        command = command_for(self._executable, target_named(spec.target), spec, directory)
+        target = target_named(spec.target)
+        command = command_for(self._executable, target, spec, directory)
+        check_board(directory / spec.elf, target.board)
         environment = simulator_environment(self._executable)
         if spec.npu_trace:
             if identity.kind != "standin":

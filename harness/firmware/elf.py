@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from harness.targets import BOARDS, Board, Target
 MANIFEST_SECTION = ".note.corstone-harness"
 MANIFEST_OWNER = "corstone-harness"
 MANIFEST_VERSION = 1
+# What pyelftools raises on a file that is no ELF or a damaged one.
+_DAMAGED = (OSError, ELFError, ValueError, KeyError, AttributeError, TypeError)
+_ALLOCATED = 0x2  # SHF_ALLOC
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class ElfImage:
     sizes: dict[str, int]
     manifest: dict[str, Any] | None
     sha256: str
+    unloaded: tuple[str, ...] = ()  # tables of addresses that code refers to and that nobody loads
 
 
 def read_elf(path: Path) -> ElfImage:
@@ -53,23 +58,35 @@ def read_elf(path: Path) -> ElfImage:
         data = path.read_bytes()
         with path.open("rb") as stream:
             elf = ELFFile(stream)
-            segments = tuple(
-                Segment(s["p_vaddr"], s["p_paddr"], s["p_filesz"], s["p_memsz"])
-                for s in elf.iter_segments()
-                if s["p_type"] == "PT_LOAD" and s["p_memsz"] > 0
-            )
             return ElfImage(
                 machine=str(elf["e_machine"]),
                 entry=int(elf["e_entry"]),
-                segments=segments,
+                segments=_segments(elf),
                 sizes=_section_sizes(elf),
                 manifest=_manifest(elf),
                 sha256=hashlib.sha256(data).hexdigest(),
+                unloaded=_unloaded_tables(elf),
             )
-    except (OSError, ELFError, ValueError, KeyError, AttributeError, TypeError) as error:
+    except _DAMAGED as error:
         raise _layout(
             f"{path.name} is not a readable ELF file ({error})", "build the runner again"
         ) from error
+
+
+def check_board(path: Path, board: Board) -> None:
+    """Refuse an ELF that was not linked for `board`, before it is booted; reads program headers only.
+
+    A file that is no ELF is left to the simulator, which says so.
+
+    Raises:
+        HarnessError: CONFIG/TARGET or CONFIG/ARENA.
+    """
+    try:
+        with path.open("rb") as stream:
+            segments = _segments(ELFFile(stream))
+    except _DAMAGED:
+        return
+    _check_segments(path.name, segments, board)
 
 
 def check_runner(path: Path, target: Target) -> RunnerElf:
@@ -83,6 +100,11 @@ def check_runner(path: Path, target: Target) -> RunnerElf:
     if image.machine != "EM_ARM":
         raise _layout(f"{path.name} is built for {image.machine}, not for Arm", "build with PLATFORM=target")
     check_memory_map(path.name, image, target.board)
+    if image.unloaded:
+        raise _layout(
+            f"{path.name} has {', '.join(image.unloaded)}, and nothing loads it",
+            "keep .got and .got.plt in the linker script, with .data: position-independent code reads them",
+        )
     manifest = image.manifest
     if manifest is None:
         raise _layout(
@@ -113,12 +135,29 @@ def check_memory_map(name: str, image: ElfImage, board: Board) -> None:
     """Refuse an image that reaches outside the regions of `board`.
 
     Raises:
-        HarnessError: CONFIG/TARGET, naming the segment and the board that it would fit.
+        HarnessError: CONFIG/TARGET, naming the segment and the board that it would fit; CONFIG/ARENA, it is
+            for this board, but a region is too small for what it holds.
     """
-    stray = _first_stray(image, board)
+    _check_segments(name, image.segments, board)
+
+
+def _check_segments(name: str, segments: Sequence[Segment], board: Board) -> None:
+    stray = _first_stray(segments, board)
     if stray is None:
         return
-    other = next((b.name for b in BOARDS.values() if b is not board and _first_stray(image, b) is None), "")
+    other = next((b.name for b in BOARDS.values() if _first_stray(segments, b) is None), "")
+    region = next((r for r in board.regions if r.holds(stray.virtual, 1)), None)
+    if region is not None and not other:
+        raise HarnessError(
+            Outcome(
+                Phase.LAUNCH,
+                OutcomeClass.CONFIG_ARENA,
+                f"{name} has {stray.memory_size} bytes at {stray.virtual:#010x}, and {region.name} of "
+                f"{board.name} ends after {region.end - stray.virtual}",
+                "build the runner with smaller pools, or place them in a larger region (docs/runtime.md)",
+                {"region": region.name, "needed": stray.memory_size, "available": region.end - stray.virtual},
+            )
+        )
     fits = f"; it is linked for {other}" if other else ""
     raise _target(
         f"{name} has a segment at {stray.virtual:#010x} ({stray.memory_size} bytes) "
@@ -126,8 +165,8 @@ def check_memory_map(name: str, image: ElfImage, board: Board) -> None:
     )
 
 
-def _first_stray(image: ElfImage, board: Board) -> Segment | None:
-    for segment in image.segments:
+def _first_stray(segments: Sequence[Segment], board: Board) -> Segment | None:
+    for segment in segments:
         run = any(r.holds(segment.virtual, segment.memory_size) for r in board.regions)
         load = any(r.holds(segment.physical, segment.file_size) for r in board.regions)
         if not (run and load):
@@ -135,13 +174,32 @@ def _first_stray(image: ElfImage, board: Board) -> Segment | None:
     return None
 
 
+def _segments(elf: ELFFile) -> tuple[Segment, ...]:
+    return tuple(
+        Segment(s["p_vaddr"], s["p_paddr"], s["p_filesz"], s["p_memsz"])
+        for s in elf.iter_segments()
+        if s["p_type"] == "PT_LOAD" and s["p_memsz"] > 0
+    )
+
+
 def _section_sizes(elf: ELFFile) -> dict[str, int]:
-    allocated = 0x2
     return {
         section.name: int(section["sh_size"])
         for section in elf.iter_sections()
-        if section["sh_flags"] & allocated and section["sh_size"]
+        if section["sh_flags"] & _ALLOCATED and section["sh_size"]
     }
+
+
+def _unloaded_tables(elf: ELFFile) -> tuple[str, ...]:
+    """Names of the tables of addresses (`.got`) whose contents no loaded segment has."""
+    loaded = [(s.virtual, s.virtual + s.file_size) for s in _segments(elf)]
+    return tuple(
+        section.name
+        for section in elf.iter_sections()
+        if section.name.startswith(".got")
+        and section["sh_size"]
+        and not any(low <= section["sh_addr"] < high for low, high in loaded)
+    )
 
 
 def _manifest(elf: ELFFile) -> dict[str, Any] | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.aot.child import end_with
 from harness.plugin import options
-from harness.plugin.controller import NAME, Controller
 from harness.plugin.quarantine import NAME as QUARANTINE
 from harness.plugin.quarantine import quarantine_plugin
 from harness.plugin.workspace import WORKSPACE, enter, hand_over
@@ -21,8 +22,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Resolve the options; in the process that reports, begin the session."""
     options.pytest_configure(config)
     config.pluginmanager.register(quarantine_plugin(config.stash[options.SETTINGS]), QUARANTINE)
+    if hasattr(config, "workerinput"):
+        # execnet gives a worker that has lost its controller fifteen seconds and more.
+        end_with(os.getppid())
     config.stash[WORKSPACE] = enter(config)
     if not hasattr(config, "workerinput") and not config.option.collectonly:
+        # Reports and ledger are of no use to a worker, which should start fast.
+        from harness.plugin.controller import NAME, Controller
+
         config.pluginmanager.register(Controller(config), NAME)
 
 
