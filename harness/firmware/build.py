@@ -204,7 +204,11 @@ def _run(argv: list[str], log: Path) -> None:
 # The linker quotes names in the style of its locale.
 _QUOTED = r"[`'\"\u2018]?([^`'\"\u2018\u2019\s]+)[`'\"\u2019]?"
 _OVERFLOW = re.compile(rf"region {_QUOTED} overflowed by (\d+) bytes")
-_STALE = re.compile(rf"archive member {_QUOTED} .*is not an object|(\S+): file format not recognized")
+_STALE = re.compile(
+    rf"archive member {_QUOTED} .*is not an object"
+    r"|(\S+?)(?:: error adding symbols)?: file format not recognized"
+)
+_DISCARDED = re.compile(rf"defined in discarded section {_QUOTED}")
 _COMPILER_ERROR = re.compile(r"^.*(?:\berror: |undefined reference|CMake Error|FAILED: ).*$", re.MULTILINE)
 
 
@@ -229,6 +233,16 @@ def explain_failure(text: str, log: str) -> Outcome:
             f"{member} in the build directory comes from another kind of build",
             f"delete the directory of {log}",
             {"file": member},
+        )
+    discarded = _DISCARDED.search(text)
+    if discarded:
+        section = discarded.group(1)
+        return Outcome(
+            Phase.BUILD,
+            OutcomeClass.BUILD_LAYOUT,
+            f"the linker script discards {section}, and code refers to it",
+            f"keep {section} in the linker script, with .data; all output: {log}",
+            {"section": section},
         )
     if re.search(r"\bKilled\b", text):
         return Outcome(
