@@ -25,7 +25,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'ledger.sqlite'}"
     server: Server = request.getfixturevalue("postgres")
-    return server.new_database()
+    return server.emptied()
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -22,22 +21,20 @@ _USER = "postgres"
 _READY = "database system is ready to accept connections"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Server:
-    """A running server; each database is new and empty."""
+    """A running server."""
 
     socket: Path
     user: str
-    _numbers: Iterator[int] = field(default_factory=count)
 
-    def new_database(self) -> str:
-        """URL of an empty database."""
-        name = f"ledger{next(self._numbers)}"
-        with psycopg.connect(
-            host=str(self.socket), user=self.user, dbname="postgres", autocommit=True
-        ) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        return f"postgresql://{self.user}@/{name}?host={self.socket}"
+    def emptied(self) -> str:
+        """URL of the one database, without a table."""
+        host, database = str(self.socket), "postgres"
+        with psycopg.connect(host=host, user=self.user, dbname=database, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+        return f"postgresql://{self.user}@/{database}?host={host}"
 
 
 @contextmanager
@@ -62,6 +59,8 @@ def start_server() -> Iterator[Server]:
                 *_as(user),
                 *(programs / "postgres", "-D", home / "data", "-k", home, "-h", ""),
                 *("-c", "fsync=off", "-c", "shared_buffers=16MB"),
+                # Nobody reads its log after the start, and a full pipe would stop it.
+                *("-c", "log_min_messages=log", "-c", "log_checkpoints=off"),
             ],
             cwd=home,
             stderr=subprocess.PIPE,
