@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.plugin.controller import Finished, controller_of
 from harness.plugin.gather import CRASH, says_flaky
 from harness.plugin.options import SETTINGS
 from harness.plugin.payload import payload_of
 from harness.plugin.workspace import WORKSPACE
 from harness.records import TestRecord
 from harness.settings import unknown_variables
+
+if TYPE_CHECKING:
+    from harness.plugin.controller import Finished
 
 _ENGINES = {"fvp": "Arm's FVP", "standin": "the stand-in", "host": "the host"}
 _SHOWN_LOST = 10
@@ -43,6 +46,8 @@ def pytest_report_teststatus(
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Count the cases by engine; of every red test: class, verdict, history, how to reproduce it."""
+    from harness.plugin.controller import controller_of
+
     controller = controller_of(config)
     finished = controller.finished if controller is not None else None
     if finished is None:
