@@ -1,23 +1,20 @@
 // Bare-metal ExecuTorch runner and its host twin: runs one program on inputs from files, or a
 // bundled program on its own inputs, and writes the outputs to files.
-#include <executorch/extension/data_loader/buffer_data_loader.h>
-#include <executorch/runtime/executor/program.h>
+#include <executorch/runtime/core/result.h>
 #include <executorch/runtime/platform/log.h>
 #include <executorch/runtime/platform/runtime.h>
 
 #include "arguments.h"
-#include "bundle.h"
 #include "delegates.h"
 #include "file_io.h"
-#include "inference.h"
+#include "model.h"
 #include "platform.h"
 #include "pools.h"
 #include "register_operators.h"
 #include "text_buffer.h"
+#include "values.h"
 
-using executorch::extension::BufferDataLoader;
 using executorch::runtime::Error;
-using executorch::runtime::Program;
 using executorch::runtime::Result;
 using executorch::runtime::Span;
 
@@ -40,65 +37,6 @@ Result<Span<const uint8_t>> read_model(const char* name, Pool& pool) {
   ET_LOG(Info, "PTE @ %p [----%c%c%c%c]", static_cast<void*>(data), letter(4), letter(5), letter(6),
          letter(7));
   return Span<const uint8_t>(data, file.size());
-}
-
-Error infer(Inference& inference, const char* method_name, const InputSource& inputs) {
-  Error error = inference.load(method_name);
-  if (error == Error::Ok) error = inference.set_inputs(inputs);
-  if (error == Error::Ok) error = inference.execute();
-  return error;
-}
-
-// Every test case gets a freshly loaded method, so that no state passes from one to the next.
-bool run_test_cases(const Program& program, const char* method_name, const Bundle& bundle,
-                    const char* output_base, Pools& pools, size_t* written) {
-  const auto cases = bundle.test_cases(method_name);
-  if (!cases.ok()) return false;
-  bool passed = true;
-  for (size_t i = 0; i < cases->size(); i++) {
-    const BundledCase test_case((*cases)[i]);
-    Inference inference(program, pools);
-    if (infer(inference, method_name, test_case) != Error::Ok ||
-        inference.write_outputs(output_base, i, written) != Error::Ok) {
-      return false;
-    }
-    if (test_case.verify(inference.method())) {
-      ET_LOG(Info, "TEST: BundleIO index[%zu] Test_result: PASS", i);
-    } else {
-      ET_LOG(Error, "TEST: BundleIO index[%zu] Test_result: FAIL", i);
-      passed = false;
-    }
-  }
-  return passed;
-}
-
-bool run(const Arguments& arguments, Pools& pools, size_t* written) {
-  const auto file = read_model(arguments.model, pools.files);
-  if (!file.ok()) return false;
-  const bool bundled = Bundle::is_bundle(*file);
-  Bundle bundle;
-  if (bundled && bundle.open(*file) != Error::Ok) return false;
-  const Span<const uint8_t> image = bundled ? bundle.program() : *file;
-
-  BufferDataLoader loader(image.data(), image.size());
-  const auto program = Program::load(&loader, Program::Verification::InternalConsistency);
-  const auto method_name =
-      program.ok() ? program->get_method_name(0) : Result<const char*>(program.error());
-  if (!method_name.ok()) {
-    ET_LOG(Error, "Model file %s holds no valid program (%s).", arguments.model,
-           to_string(method_name.error()));
-    return false;
-  }
-  ET_LOG(Info, "Running method %s", *method_name);
-
-  if (bundled) {
-    if (arguments.input_count > 0) ET_LOG(Info, "Inputs come from the bundle, -i is ignored.");
-    return run_test_cases(*program, *method_name, bundle, arguments.output_base, pools, written);
-  }
-  Inference inference(*program, pools);
-  const FileInputs inputs(arguments.inputs, arguments.input_count);
-  return infer(inference, *method_name, inputs) == Error::Ok &&
-         inference.write_outputs(arguments.output_base, 0, written) == Error::Ok;
 }
 
 void log_parameters(const char* const* words, size_t count) {
@@ -126,7 +64,9 @@ int run_command_line(int argc, char** argv, size_t* written) {
     return kFailure;
   }
   Pools pools;
-  const bool good = run(arguments, pools, written);
+  const auto file = read_model(arguments.model, pools.files);
+  const FileInputs inputs(arguments.inputs, arguments.input_count);
+  const bool good = file.ok() && run_model(*file, inputs, arguments.output_base, pools, written);
   ET_LOG(Info, "Model run: %d", good ? 1 : 0);
   return good ? kSuccess : kFailure;
 }

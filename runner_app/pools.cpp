@@ -5,6 +5,14 @@
 #include <cinttypes>
 
 #if defined(__SANITIZE_ADDRESS__)
+#define ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ADDRESS_SANITIZER 1
+#endif
+#endif
+
+#if ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(address, size) ((void)0)
@@ -24,7 +32,7 @@ constexpr size_t kAlignment = 64;  // at least that of any segment or vector acc
     temporary_memory[TEMPORARY_POOL_SIZE];
 [[gnu::section(".bss.pool.ddr.files")]] alignas(kAlignment) uint8_t files_memory[FILES_POOL_SIZE];
 
-#if defined(__SANITIZE_ADDRESS__)
+#if ADDRESS_SANITIZER
 constexpr size_t kRedZone = 16;  // between two allocations
 #else
 constexpr size_t kRedZone = 0;

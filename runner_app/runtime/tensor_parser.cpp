@@ -26,8 +26,9 @@ bool is_external(flat::Table tensor) {
 }
 
 Error check_layout(const NamedDataMap* map, const char* key, const TensorSpec& spec) {
-  ET_CHECK_OR_RETURN_ERROR(map != nullptr && key != nullptr, InvalidExternalData,
-                           "External tensor without data map or name.");
+  ET_CHECK_OR_RETURN_ERROR(key != nullptr, InvalidExternalData, "External tensor without name.");
+  ET_CHECK_OR_RETURN_ERROR(map != nullptr, InvalidExternalData,
+                           "Not supported: data outside of the program, here of '%s'.", key);
   const Result<const TensorLayout> layout = map->get_tensor_layout(key);
   if (layout.error() == Error::NotImplemented) return Error::Ok;  // a map of plain bytes
   ET_CHECK_OR_RETURN_ERROR(layout.ok(), InvalidExternalData, "No external data for '%s'.", key);
@@ -103,12 +104,13 @@ Result<aten::Tensor> TensorParser::parse(flat::Table tensor) const {
   const auto dynamism = tensor.get<uint8_t>(slot::kDynamism);
   const flat::Table extra = tensor.table(slot::kExtraInfo);
   ET_CHECK_OR_RETURN_ERROR(tensor.get<int32_t>(slot::kStorageOffset) == 0, NotSupported,
-                           "Tensor with a storage offset.");
+                           "Not supported: tensor with a storage offset.");
   ET_CHECK_OR_RETURN_ERROR(dynamism <= static_cast<uint8_t>(TensorShapeDynamism::DYNAMIC_BOUND),
-                           NotSupported, "Tensor of unbounded or unknown shape dynamism %u.",
+                           NotSupported,
+                           "Not supported: tensor of unbounded or unknown shape dynamism %u.",
                            static_cast<unsigned>(dynamism));
   ET_CHECK_OR_RETURN_ERROR(extra.get<uint8_t>(slot::kDeviceType) == 0, NotSupported,
-                           "Tensor on another device than the CPU.");
+                           "Not supported: tensor on another device than the CPU.");
 
   const Result<void*> memory = data(tensor, spec);
   if (!memory.ok()) return memory.error();

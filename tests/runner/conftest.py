@@ -17,7 +17,7 @@ import pytest
 from harness.firmware.sources import source_hash, source_root
 from harness.firmware.toolchain import arm_toolchain, host_toolchain
 from harness.session import Harness
-from tests.runner.runners import HERE, VARIANTS, Runner, configure, once
+from tests.runner.runners import HERE, VARIANTS, Runner, configure, make_prefix, once
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +25,7 @@ def shared(harness: Harness) -> Path:
     """A directory that all sessions and xdist workers with equal sources and tools share."""
     digest = hashlib.sha256(source_hash(source_root()).encode())
     for path in sorted(HERE.rglob("*")):
-        if path.suffix in (".cpp", ".h", ".txt", ".py") and not path.name.startswith("test_"):
+        if path.suffix in (".cpp", ".h", ".txt", ".py", ".cmake") and not path.name.startswith("test_"):
             digest.update(path.read_bytes())
     for tool in (arm_toolchain(), host_toolchain()):
         digest.update(tool.identity.encode())
@@ -41,14 +41,18 @@ def build(shared: Path) -> Callable[[str], Runner]:
     def make(directory: Path, variant: str) -> None:
         manifest = directory / "manifest.json"
         manifest.write_text('{"version": 1, "target": "cortex-m55"}')
-        configured = configure(directory, {**VARIANTS[variant], "MANIFEST": str(manifest)})
+        options = {**VARIANTS[variant], "MANIFEST": str(manifest)}
+        if options["RUNTIME"] == "prefix":
+            # The package of the wheel must not be missed.
+            options |= {"EXECUTORCH_PREFIX": str(once(shared, "prefix", make_prefix)), "EXECUTORCH_ROOT": ""}
+        configured = configure(directory, options)
         assert configured.returncode == 0, configured.stdout + configured.stderr
         built = subprocess.run(["ninja", "-C", str(directory)], capture_output=True, text=True, check=False)
         assert built.returncode == 0, built.stdout + built.stderr
 
     def get(variant: str) -> Runner:
         directory = once(shared, f"build {variant}", lambda path: make(path, variant))
-        return Runner(directory / "executor_runner", emulated=variant == "target")
+        return Runner(directory / "executor_runner", emulated=variant.startswith("target"))
 
     return get
 

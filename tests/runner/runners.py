@@ -26,6 +26,8 @@ VARIANTS: Mapping[str, Mapping[str, str]] = {
     "host-wheel": {"RUNTIME": "wheel", "PLATFORM": "host"},
     "host-ours": {"RUNTIME": "ours", "PLATFORM": "host", "SANITIZE": "ON"},
     "target": TARGET_OPTIONS,
+    # Linked with an install that `make_prefix` makes.
+    "target-prefix": {**TARGET_OPTIONS, "RUNTIME": "prefix"},
 }
 
 
@@ -83,13 +85,36 @@ class Runner:
         return Finished(done.returncode, done.stdout.decode(errors="replace"))
 
 
-def configure(build: Path, options: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Configure the runner with the tests' operators; `options` come on top."""
+def make_prefix(directory: Path) -> None:
+    """Cross-build and install an ExecuTorch in upstream's shape into `directory`."""
+    options = {
+        "RUNNER_DIR": str(RUNNER_APP),
+        "EXECUTORCH_ROOT": executorch_package(),
+        "CMAKE_INSTALL_PREFIX": str(directory),
+        "CMAKE_TOOLCHAIN_FILE": TARGET_OPTIONS["CMAKE_TOOLCHAIN_FILE"],
+    }
+    build = directory / "build"
+    configured = ["cmake", "-G", "Ninja", "-S", str(HERE / "prefix"), "-B", str(build)]
+    configured += [f"-D{name}={value}" for name, value in options.items()]
+    for argv in (configured, ["ninja", "-C", str(build), "install"]):
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    # Only what was installed is left to be found.
+    shutil.rmtree(build)
+
+
+def executorch_package() -> str:
+    """Directory of the installed package."""
     spec = find_spec("executorch")
     assert spec is not None
     assert spec.submodule_search_locations
+    return spec.submodule_search_locations[0]
+
+
+def configure(build: Path, options: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Configure the runner with the tests' operators; `options` come on top."""
     every = {
-        "EXECUTORCH_ROOT": spec.submodule_search_locations[0],
+        "EXECUTORCH_ROOT": executorch_package(),
         "REGISTRATION": str(HERE / "registration.cpp"),
         **options,
     }

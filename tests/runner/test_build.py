@@ -12,7 +12,9 @@ from tests.runner.runners import TARGET_OPTIONS, configure
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"RUNTIME": "theirs"}, "RUNTIME=theirs is unknown; known: ours, wheel"),
+        ({"RUNTIME": "theirs"}, "RUNTIME=theirs is unknown; known: ours, wheel, prefix"),
+        ({"RUNTIME": "prefix"}, "RUNTIME=prefix needs EXECUTORCH_PREFIX"),
+        ({"RUNTIME": "prefix", "EXECUTORCH_PREFIX": "/absent"}, "has no executorch-config.cmake"),
         ({"PLATFORM": "moon"}, "PLATFORM=moon is unknown; known: target, host"),
         ({"KERNEL_VARIANT": "fast"}, "KERNEL_VARIANT=fast is unknown; known: auto, scalar"),
         ({"REGISTRATION": "/absent.cpp"}, "REGISTRATION='/absent.cpp' does not exist"),

@@ -1,0 +1,13 @@
+// A program or a bundle in memory, run from its first to its last inference.
+#pragma once
+
+#include <executorch/runtime/core/span.h>
+
+#include "pools.h"
+#include "values.h"
+
+// Runs the first method of the program in `file` on `inputs`, or every test case of the bundle in
+// it on its own inputs, and writes the outputs to files that begin with `output_base`; `written`
+// counts them. False if anything fails or differs from the bundle's references; what, is logged.
+bool run_model(executorch::runtime::Span<const uint8_t> file, const InputSource& inputs,
+               const char* output_base, Pools& pools, size_t* written);
