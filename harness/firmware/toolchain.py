@@ -17,6 +17,7 @@ _PACKAGES = {
     "ninja": "ninja-build",
     "c++": "g++",
     "qemu-system-arm": "qemu-system-arm",
+    "clang++": "clang and libclang-rt-dev",
     "clang-format": "clang-format",
 }
 
