@@ -1,7 +1,7 @@
 """Overwritten programs and bundles: an error message or a judged run, never a fault, a hang or a false pass.
 
 1,000 of them through our runtime on the host under ASan and UBSan, 50 through the stand-in.
-CORSTONE_MUTATIONS sets another number for the host.
+CORSTONE_MUTATIONS and CORSTONE_MUTATIONS_STANDIN set other numbers.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from harness.targets import TARGETS
 from tests.ops.inputs import uniform
 
 COUNT = int(os.environ.get("CORSTONE_MUTATIONS", "1000"))
+BOOTS = int(os.environ.get("CORSTONE_MUTATIONS_STANDIN", "50"))
 BATCH = 100
 SANITIZER_STATUS = 99
 ENVIRONMENT = {
@@ -116,9 +117,9 @@ JUDGED = {
 }
 
 
-@pytest.mark.parametrize("first", range(0, 50, 10))
+@pytest.mark.parametrize("first", range(0, BOOTS, 10))
 def test_stand_in(first: int, program: Program, harness: Harness, tmp_path: Path) -> None:
-    runner = harness.runner(TARGETS["cortex-m55"])
+    runner = harness.runner(TARGETS["cortex-m55"], program.operators)
     original = program.pte.read_bytes()
     for number in range(first, first + 10):
         place = tmp_path / str(number)
