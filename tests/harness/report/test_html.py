@@ -32,12 +32,10 @@ def test_a_report_of_2000_results_opens_in_chromium(tmp_path: Path) -> None:
     assert len(text.encode()) < _LIMIT_BYTES
     file = tmp_path / "report.html"
     file.write_text(text)
-    # A loaded machine may disturb one measurement; what the file costs shows in the better of two.
     page = open_page(file, tmp_path / "profile")
-    if page.loaded >= _LIMIT_MILLISECONDS:
-        page = min(page, open_page(file, tmp_path / "profile2"), key=lambda page: page.loaded)
     assert page.console == ()
-    assert page.loaded < _LIMIT_MILLISECONDS
+    # On a machine that is busy with other tests, wall time measures those.
+    assert min(page.loaded, 1000 * page.processor) < _LIMIT_MILLISECONDS
     assert "2001 of 2001" in page.document  # the script has counted the rows
     assert page.document.count('<div class="row" role="row" data-result') == 2001
 
