@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -71,7 +72,7 @@ PROGRAMS: dict[str, partial[Case]] = {
     "float": partial(Case, lambda rng: Elementwise(), uniform((3, 1, 7), (4, 1)), quantize=False),
 }
 ONE_STEP = Tolerance(qtol=1)  # the references' rounding is the subject of other tests
-RUNTIMES = {
+RUNTIMES: dict[str, dict[str, Any]] = {
     "ours x target": {},
     "ours x host": {"engine": "host", "host_runner": "ours"},
     "wheel x host": {"engine": "host", "host_runner": "wheel"},
