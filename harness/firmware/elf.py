@@ -198,7 +198,10 @@ def _unloaded_tables(elf: ELFFile) -> tuple[str, ...]:
         for section in elf.iter_sections()
         if section.name.startswith(".got")
         and section["sh_size"]
-        and not any(low <= section["sh_addr"] < high for low, high in loaded)
+        and (
+            section["sh_type"] == "SHT_NOBITS"
+            or not any(low <= section["sh_addr"] < high for low, high in loaded)
+        )
     )
 
 

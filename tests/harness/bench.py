@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import stat
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +14,12 @@ from typing import Any, TypeVar
 from harness.engines import FvpEngine, run_attempt
 from harness.flow import Attempt, Limits, RunSpec
 
+# Shell and Python both read it; a "#!" line cannot name an interpreter with a blank in its path.
+LAUNCHER = """\
+#!/bin/sh
+'''exec' "{python}" -IS "$0" "$@"
+' '''
+"""
 ARM = "Fast Models [11.99.1 (Nov 30 2026)]"
 LIMITS = Limits(launch=5.0, silence=5.0, total=20.0, simulated=7)
 REFERENCE = bytes([1, 2, 3, 252])
@@ -76,6 +84,15 @@ class Fake:
         """Number of runs so far that were set by `does_in_turn`."""
         counter = self.executable.parent / "runs.count"
         return counter.stat().st_size if counter.exists() else 0
+
+
+def install_fake(executable: Path) -> Fake:
+    """Write a fake FVP; it does nothing yet."""
+    executable.parent.mkdir(parents=True, exist_ok=True)
+    source = Path(__file__).with_name("fake_fvp.py").read_text()
+    executable.write_text(LAUNCHER.format(python=sys.executable) + source)
+    executable.chmod(executable.stat().st_mode | stat.S_IXUSR)
+    return Fake(executable).does()
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import signal
-import stat
-import sys
 from pathlib import Path
 
 import pytest
 
 from harness.flow import RunSpec, TensorSpec, Tolerance
 from harness.targets import FVP_SSE300_U55
-from tests.harness.bench import LIMITS, REFERENCE, Bench, Fake, MakeFake
+from tests.harness.bench import LIMITS, REFERENCE, Bench, Fake, MakeFake, install_fake
 
 # A shell's background job ignores Ctrl-C, and so would every process that the tests interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# Shell and Python both read it; a "#!" line cannot name an interpreter with a blank in its path.
-LAUNCHER = """\
-#!/bin/sh
-'''exec' "{python}" -IS "$0" "$@"
-' '''
-"""
 
 
 @pytest.fixture
@@ -29,12 +20,7 @@ def make_fake(tmp_path: Path) -> MakeFake:
     """Makes a fake FVP: folder and name of the executable."""
 
     def make(folder: str, name: str = FVP_SSE300_U55) -> Fake:
-        executable = tmp_path / folder / name
-        executable.parent.mkdir(parents=True, exist_ok=True)
-        source = Path(__file__).with_name("fake_fvp.py").read_text()
-        executable.write_text(LAUNCHER.format(python=sys.executable) + source)
-        executable.chmod(executable.stat().st_mode | stat.S_IXUSR)
-        return Fake(executable).does()
+        return install_fake(tmp_path / folder / name)
 
     return make
 
