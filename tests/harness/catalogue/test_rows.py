@@ -25,7 +25,7 @@ SECTIONS = {
 }
 
 
-def tested() -> set[str]:
+def rows_with_a_test() -> set[str]:
     """Row ids in the names of the tests below tests/harness."""
     files = Path(__file__).parents[1].rglob("test_*.py")
     names = (
@@ -42,6 +42,6 @@ def test_catalogue_every_row_is_listed_once() -> None:
 
 
 def test_catalogue_every_row_has_its_test() -> None:
-    found = tested()
+    found = rows_with_a_test()
     assert sorted(ROWS["tested"].keys() - found) == [], "these rows have no test"
     assert sorted(found - ROWS["tested"].keys()) == [], "these rows have a test and are listed as not tested"

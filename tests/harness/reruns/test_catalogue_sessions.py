@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
-from tests.harness.bench import Fake
+from tests.harness.bench import Fake, Step
 from tests.harness.reruns.conftest import FAULT, HANGS, ONE_TEST, PASSES, Run
 
 TWO_TESTS = ONE_TEST + ONE_TEST.replace("test_one", "test_two")
+NO_LICENCE: list[Step] = [
+    ["print", "Failed to check out licence FM_Simulation: no valid licence"],
+    ["exit", 1],
+]
 KILLS_ITSELF = """
 import os, signal
 
@@ -21,6 +25,17 @@ def test_dies():
 def test_fails():
     assert False
 """
+
+
+def test_catalogue_B6_tests_without_a_licence_have_not_run(session: Run, simulator: Fake) -> None:
+    simulator.does_in_turn(NO_LICENCE)
+    done = session(ONE_TEST)
+    assert simulator.runs == 1
+    assert done.one.attempts[0].kind == "ENV/LICENCE"
+    assert done.one.result == "failed"
+    assert done.one.verdict is not None
+    assert done.one.verdict.verdict == "UNRESOLVED"
+    assert "has not run to its end" in done.one.verdict.reason
 
 
 def test_catalogue_B11_arguments_that_are_passed_on_are_in_the_bundle(session: Run, simulator: Fake) -> None:
