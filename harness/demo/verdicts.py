@@ -23,6 +23,8 @@ _WRAPPER = Path(__file__).with_name("simulator.py")
 _TARGET = target_named("m55")
 # Enough processes that a run of a second takes many: 12 to a core.
 _BURNERS = 12
+# The runner with the planted branch has to be built first.
+_SMALLEST_RUNNER = ("--runner", "program")
 # Variables of an outer session, which must not reach the inner one.
 _OWN = ("CORSTONE_", "PYTEST_")
 
@@ -51,7 +53,13 @@ class Fault:
 
 
 FAULTS = (
-    Fault("kernel", "a kernel that is wrong for 1 % of its inputs", "SEED_SENSITIVE", "WRONG"),
+    Fault(
+        "kernel",
+        "a kernel that is wrong for 1 % of its inputs",
+        "SEED_SENSITIVE",
+        "WRONG",
+        arguments=_SMALLEST_RUNNER,
+    ),
     Fault(
         "engine",
         "a simulator that flips a bit in 3 % of its runs",
@@ -155,7 +163,12 @@ def _aim(work: Path, place: Path, seed: int, environment: Mapping[str, str]) -> 
     runners = work / "cache" / "planted.txt"
     if not runners.exists():
         # A session with a fault for no input builds the runner, and proves that it is right otherwise.
-        test = _run(place / "build", work / "cache", ["--engine", "standin", "-k", "small"], environment)
+        test = _run(
+            place / "build",
+            work / "cache",
+            ["--engine", "standin", "-k", "small", *_SMALLEST_RUNNER],
+            environment,
+        )
         digest = test.attempts[0].hashes["elf"]
         (elf,) = [path for path in _runners(work) if planted.digest_of(path) == digest]
         runners.write_text(str(elf))
