@@ -147,7 +147,7 @@ def _run(place: Path, cache: Path, arguments: list[str], environment: Mapping[st
     reports = place / "reports"
     command = [sys.executable, "-m", "pytest", str(_SUITE), "--rootdir", str(_SUITE), "-c", os.devnull]
     command += ["-p", "no:cacheprovider", "--import-mode", "importlib", "--report-dir", str(reports)]
-    command += ["--cache", str(cache), "--ledger", "off", *arguments]
+    command += ["--cache", str(cache), "--ledger", "off", "--reruns-budget", "900", *arguments]
     log = place / "session.log"
     with log.open("wb") as stream:
         subprocess.run(command, cwd=place, env=environment, stdout=stream, stderr=stream, check=False)
