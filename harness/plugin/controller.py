@@ -162,7 +162,9 @@ class Controller:
         """Move the reports of tests that a rerun or the ledger has judged to their final category."""
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         results = {key[0]: test.result for key, test in zip(self._tests, record.tests, strict=True)}
-        for before in ("crashed", "failed", "error", "flaky") if terminal else ():
+        if terminal is None:
+            return
+        for before in ("crashed", "failed", "error", "flaky"):
             for report in list(terminal.stats.get(before, ())):
                 after = results.get(getattr(report, "nodeid", ""), before)
                 if after in ("flaky", "quarantined") and after != before:

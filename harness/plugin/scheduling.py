@@ -12,28 +12,30 @@ from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScopeSc
 from xdist.workermanage import WorkerController
 
 
-class _GiveUp(LoadScopeScheduling):
+class _GiveUp(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     def remove_node(self, node: WorkerController) -> str | None:
         """Remove a dead or finished worker; the test that it was running counts as completed."""
         units = self.assigned_work[node].values()
         crashed = next(((unit, nodeid) for unit in units for nodeid, done in unit.items() if not done), None)
         if crashed is None:
-            return super().remove_node(node)
+            last: str | None = super().remove_node(node)
+            return last
         unit, nodeid = crashed
         unit[nodeid] = True
         super().remove_node(node)  # takes the next test for the crashed one, and puts the rest back
-        return nodeid
+        crashing: str = nodeid
+        return crashing
 
 
 class _LoadScope(_GiveUp):
     pass
 
 
-class _LoadFile(_GiveUp, LoadFileScheduling):
+class _LoadFile(_GiveUp, LoadFileScheduling):  # type: ignore[misc]
     pass
 
 
-class _LoadGroup(_GiveUp, LoadGroupScheduling):
+class _LoadGroup(_GiveUp, LoadGroupScheduling):  # type: ignore[misc]
     pass
 
 

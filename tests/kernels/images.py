@@ -263,7 +263,8 @@ class Pool:
     def _window(self, rows: slice, columns: slice) -> Ints:
         window = self.x[:, rows, columns].astype(np.int64)
         if self.kind == "max_pool2d":
-            return np.clip(window.max(axis=(1, 2)), *self.bounds)
+            largest: Ints = np.clip(window.max(axis=(1, 2)), *self.bounds)
+            return largest
         count = window.shape[1] * window.shape[2]
         total = window.sum(axis=(1, 2))
         # Rounded half away from zero.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.kernels.driver import Call, run
 from tests.kernels.images import KINDS, Pool, draw
@@ -16,7 +17,7 @@ from tests.kernels.operators import int8
 from tests.kernels.test_reference import Reference, reference  # noqa: F401  (a fixture)
 
 
-def check(calls: list[Call], directory: Path, compute: Reference) -> list[np.ndarray]:
+def check(calls: list[Call], directory: Path, compute: Reference) -> list[NDArray[np.int64]]:
     """Differences from the reference, of each call."""
     results = run(calls, directory)
     assert [result.status for result in results] == [0] * len(calls), [result.log for result in results]

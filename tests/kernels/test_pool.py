@@ -48,7 +48,8 @@ def test_geometry(tmp_path: Path, kind: str) -> None:
     for kernel, stride in product([(1, 1), (2, 2), (3, 2), (1, 4), (5, 5)], [(1, 1), (2, 3)]):
         for pad in product(*({0, k // 2} for k in kernel)):
             for ceil in (False, True) if kind == "avg_pool2d" else (False,):
-                made.append(Pool(kind, int8(rng, 1, 6, 7, 3), kernel, stride, pad, ceil))
+                top, left = pad
+                made.append(Pool(kind, int8(rng, 1, 6, 7, 3), kernel, stride, (top, left), ceil))
     check(made, tmp_path)
 
 

@@ -55,7 +55,7 @@ def conv(
 ) -> tuple[Layer, Shape]:
     """A convolution, and the shape [batches, inputs, height, width] of its input."""
     batches, height, width = shape
-    made = lambda: torch.nn.Conv2d(inputs, outputs, kernel, **options)  # type: ignore[arg-type] # noqa: E731
+    made = lambda: torch.nn.Conv2d(inputs, outputs, kernel, **options)  # noqa: E731
     return made, (batches, inputs, height, width)
 
 
@@ -63,7 +63,7 @@ def transposed(
     inputs: int, outputs: int, kernel: int | Shape, shape: Shape, **options: object
 ) -> tuple[Layer, Shape]:
     batches, height, width = shape
-    made = lambda: torch.nn.ConvTranspose2d(inputs, outputs, kernel, **options)  # type: ignore[arg-type] # noqa: E731
+    made = lambda: torch.nn.ConvTranspose2d(inputs, outputs, kernel, **options)  # noqa: E731
     return made, (batches, inputs, height, width)
 
 
