@@ -12,8 +12,10 @@ Tensor& quantized_mul_out(KernelRuntimeContext& context, const Tensor& self,
                           int64_t output_zero_point, int64_t output_multiplier,
                           int64_t output_shift, Tensor& out) {
   const kernels::Check check(context, "quantized_mul");
-  if (!check.fits<int8_t>(self_zero_point, "self_zero_point") ||
-      !check.fits<int8_t>(other_zero_point, "other_zero_point") ||
+  // A hardswish that was taken apart has a zero point outside of int8; with 16 bits no product
+  // overflows.
+  if (!check.fits<int16_t>(self_zero_point, "self_zero_point") ||
+      !check.fits<int16_t>(other_zero_point, "other_zero_point") ||
       !check.fits<int8_t>(output_zero_point, "output_zero_point") ||
       !check.rescale(output_multiplier, output_shift, "output_multiplier", "output_shift") ||
       !kernels::prepare_channel_broadcast(check, self, other, out)) {

@@ -65,28 +65,29 @@ Tensor& _softmax_out(KernelRuntimeContext& context, const Tensor& self, int64_t 
   if (!check.tensor(self, "self", ScalarType::Float) ||
       !check.that(!half_to_float, "half_to_float is not supported") ||
       !kernels::normalize_dim(check, dim, rank) || !check.resize(out, self.sizes()) ||
-      !check.tensor(out, "out", ScalarType::Float) ||
-      !check.that(kernels::same_layout(self, out), "self and out differ in dim order")) {
+      !check.tensor(out, "out", ScalarType::Float)) {
     return out;
   }
   const SizesType size = rank == 0 ? 1 : self.sizes()[dim];
-  const int64_t step = rank == 0 ? 1 : kernels::whole(self).strides[dim];
+  const kernels::View source = kernels::whole(self);
+  const int64_t step_from = source.strides[dim];
+  const int64_t step_to = kernels::whole(out).strides[dim];
   kernels::View line;  // the index along dim, so that index 0 begins a line
   line.strides[dim] = 1;
-  const float* from = self.const_data_ptr<float>();
-  float* to = out.mutable_data_ptr<float>();
-  kernels::for_each_element(out, {line}, [&](const int64_t* at, size_t i) {
+  kernels::for_each_element(out, {line, source}, [&](const int64_t* at, size_t i) {
     if (at[0] != 0) return;
-    float top = from[i];
-    for (SizesType k = 1; k < size; ++k) top = std::fmax(top, from[i + k * step]);
+    const float* from = self.const_data_ptr<float>() + at[1];
+    float* to = out.mutable_data_ptr<float>() + i;
+    float top = from[0];
+    for (SizesType k = 1; k < size; ++k) top = std::fmax(top, from[k * step_from]);
     double sum = 0;
     for (SizesType k = 0; k < size; ++k) {
-      const float power = std::exp(from[i + k * step] - top);
-      to[i + k * step] = power;
+      const float power = std::exp(from[k * step_from] - top);
+      to[k * step_to] = power;
       sum += static_cast<double>(power);
     }
     const float factor = static_cast<float>(1.0 / sum);
-    for (SizesType k = 0; k < size; ++k) to[i + k * step] *= factor;
+    for (SizesType k = 0; k < size; ++k) to[k * step_to] *= factor;
   });
   return out;
 }

@@ -63,8 +63,8 @@ def test_mul_extreme_parameters(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     calls, expected = [], []
     for _ in range(600):
-        zero_points = [int(z) for z in rng.choice([-128, -1, 0, 77, 127], 3)]
-        op = Mul((zero_points[0], zero_points[1], zero_points[2]), random_rescale(rng))
+        zero_points = [int(z) for z in rng.choice([-(2**15), -473, -1, 0, 127, 2**15 - 1], 2)]
+        op = Mul((zero_points[0], zero_points[1], int(rng.choice([-128, 0, 77, 127]))), random_rescale(rng))
         a, b = int8(rng, 37), int8(rng, 37)
         calls.append(op.call(Tensor(a), Tensor(b), output((37,), "int8")))
         expected.append(op.expected(a, b))
@@ -137,7 +137,7 @@ GOOD = (2**30, 0)
         (Add().call(Tensor(A), Tensor(A), output((1, 2, 3, 5), "int8")), "out cannot take the shape"),
         (Add().call(Tensor(A, has_data=False), Tensor(A), OUT), "self has no data"),
         (Add().call(Tensor(A), Tensor(A), Tensor(A, has_data=False)), "out has no data"),
-        (Mul(zero_points=(0, 128, 0)).call(Tensor(A), Tensor(A), OUT), "other_zero_point"),
+        (Mul(zero_points=(0, 2**15, 0)).call(Tensor(A), Tensor(A), OUT), "other_zero_point"),
         (Mul(rescale=(-(2**31) - 1, 0)).call(Tensor(A), Tensor(A), OUT), "output_multiplier"),
         (Mul(rescale=(1, 99)).call(Tensor(A), Tensor(A), OUT), "output_shift"),
         (Mul().call(Tensor(A), Tensor(A[..., :1]), OUT), "shapes"),

@@ -157,6 +157,8 @@ SUMS: list[Row] = [
     ("bmm.out", aten.bmm, (floats(2, 3, 4), floats(2, 4, 5))),
     ("addmm.out", _addmm, (floats(5), floats(3, 4), floats(4, 5), 2, 0.5)),
     ("_softmax.out", aten._softmax, (X4, 1, False)),
+    ("_softmax.out", aten._softmax, (NHWC, 1, False)),
+    ("_softmax.out", aten._softmax, (floats(), 0, False)),
     ("_softmax.out", aten._softmax, (floats(3, 4) * 30, -1, False)),
     (
         "convolution.out",

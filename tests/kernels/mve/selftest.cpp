@@ -95,7 +95,8 @@ bool test_add(size_t count) {
 
 bool test_mul(size_t count) {
   const Operands in;
-  const MulParameters p{rng.zero_point(), rng.zero_point(), rng.zero_point(), rng.rescale()};
+  const MulParameters p{rng.zero_point(), rng.between(INT16_MIN, INT16_MAX), rng.zero_point(),
+                        rng.rescale()};
   return same<int8_t>([&](int8_t* out, bool vectors) {
     vectors ? mve::binary_s8(in.a(), in.b(), out, count, mve::Mul{p})
             : scalar::binary_s8(in.a(), in.b(), out, count, scalar::Mul{p});
