@@ -66,7 +66,7 @@ class ConvBlock {
   }
 
   // `plane` begins at the first channel of the group, `out` at the first channel of the block.
-  void run(const Taps& row, const Span& span, const int8_t* plane, int8_t* out,
+  void run(const Taps& row, const Stretch& span, const int8_t* plane, int8_t* out,
            const Steps& steps) {
     if (!row.same_kernel_positions(row_) || !span.taps.same_kernel_positions(column_)) {
       row_ = row;
@@ -236,7 +236,7 @@ void conv2d_s8(const int8_t* input, const int8_t* weights, int8_t* out, const Co
       const int32_t channel = group * per_group + n;
       ConvBlock block(p, weights, channel, std::min<int32_t>(per_group - n, 4));
       for_each_span(p.input, p.output, rows, columns, input, out,
-                    [&](const Taps& row, const Span& span, const int8_t* plane, int8_t* to,
+                    [&](const Taps& row, const Stretch& span, const int8_t* plane, int8_t* to,
                         const Steps& steps) {
                       block.run(row, span, plane + group * p.depth, to + channel, steps);
                     });

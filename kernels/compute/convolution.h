@@ -57,7 +57,7 @@ void for_each_span(const Image& input, const Image& output, const Axis& rows, co
       const Taps row = rows.taps(y);
       for (int32_t phase = 0; phase < std::min(period, output.width); ++phase) {
         for (int32_t x = phase; x < output.width;) {
-          const Span span = span_from(columns, x, (output.width - 1 - x) / period + 1);
+          const Stretch span = span_from(columns, x, (output.width - 1 - x) / period + 1);
           body(row, span, in, out + ptrdiff_t{x} * output.channels, steps);
           x += span.outputs * period;
         }
@@ -72,7 +72,7 @@ void for_each_pixel(const Image& input, const Image& output, const Axis& rows, c
                     const int8_t* in, int8_t* out, const Body& body) {
   for_each_span(
       input, output, rows, columns, in, out,
-      [&](const Taps& row, Span span, const int8_t* plane, int8_t* to, const Steps& steps) {
+      [&](const Taps& row, Stretch span, const int8_t* plane, int8_t* to, const Steps& steps) {
         for (; span.outputs > 0; --span.outputs, to += steps.out) {
           body(row, span.taps, plane, to);
           span.taps.at += columns.advance();

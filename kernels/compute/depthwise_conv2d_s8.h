@@ -115,7 +115,7 @@ class DepthwiseBlock {
   }
 
   // `plane` begins at the first input channel of the block, `out` at its first output channel.
-  void run(const Taps& row, const Span& span, const int8_t* plane, int8_t* out,
+  void run(const Taps& row, const Stretch& span, const int8_t* plane, int8_t* out,
            const Steps& steps) {
     const Taps& column = span.taps;
     if (!row.same_kernel_positions(row_) || !column.same_kernel_positions(column_)) {
@@ -200,7 +200,7 @@ inline void depthwise_conv2d_s8(const int8_t* input, const int8_t* weights, int8
       DepthwiseBlock block(p, weights, c, lanes);
       for_each_span(
           p.input, p.output, rows, columns, input, out,
-          [&](const Taps& row, const Span& span, const int8_t* plane, int8_t* to,
+          [&](const Taps& row, const Stretch& span, const int8_t* plane, int8_t* to,
               const Steps& steps) { block.run(row, span, plane + c / multiplier, to + c, steps); });
     };
     if (multiplier != 1) {

@@ -97,14 +97,14 @@ class TransposedAxis {
 };
 
 // Outputs `axis.period()` apart that meet the same kernel positions; `taps` is that of the first.
-struct Span {
+struct Stretch {
   Taps taps;
   int32_t outputs;
 };
 
 // The span from output `o` on, of at most `left` outputs.
 template <typename Axis>
-Span span_from(const Axis& axis, int32_t o, int32_t left) {
+Stretch span_from(const Axis& axis, int32_t o, int32_t left) {
   const Taps taps = axis.taps(o);
   if (!axis.complete(taps)) return {taps, 1};
   const int32_t last = std::max(taps.at, taps.at + (taps.count - 1) * taps.at_step);
