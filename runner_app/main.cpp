@@ -66,7 +66,8 @@ int run_command_line(int argc, char** argv, size_t* written) {
   Pools pools;
   const auto file = read_model(arguments.model, pools.files);
   const FileInputs inputs(arguments.inputs, arguments.input_count);
-  const bool good = file.ok() && run_model(*file, inputs, arguments.output_base, pools, written);
+  const bool good = file.ok() && run_model({arguments.model, *file}, inputs, arguments.output_base,
+                                           pools, written);
   ET_LOG(Info, "Model run: %d", good ? 1 : 0);
   return good ? kSuccess : kFailure;
 }

@@ -10,7 +10,6 @@
 using executorch::runtime::Error;
 using executorch::runtime::Program;
 using executorch::runtime::Result;
-using executorch::runtime::Span;
 
 namespace {
 
@@ -46,18 +45,18 @@ bool run_test_cases(const Program& program, const char* method_name, const Bundl
 
 }  // namespace
 
-bool run_model(Span<const uint8_t> file, const InputSource& inputs, const char* output_base,
+bool run_model(const ModelFile& file, const InputSource& inputs, const char* output_base,
                Pools& pools, size_t* written) {
-  const bool bundled = Bundle::is_bundle(file);
+  const bool bundled = Bundle::is_bundle(file.bytes);
   Bundle bundle;
-  if (bundled && bundle.open(file) != Error::Ok) return false;
+  if (bundled && bundle.open(file.bytes) != Error::Ok) return false;
 
-  MemoryLoader loader(bundled ? bundle.program() : file);
+  MemoryLoader loader(bundled ? bundle.program() : file.bytes);
   const auto program = Program::load(&loader, Program::Verification::InternalConsistency);
   const auto method_name =
       program.ok() ? program->get_method_name(0) : Result<const char*>(program.error());
   if (!method_name.ok()) {
-    ET_LOG(Error, "Model file of %zu bytes holds no valid program (%s).", file.size(),
+    ET_LOG(Error, "Model file %s holds no valid program (%s).", file.name,
            to_string(method_name.error()));
     return false;
   }

@@ -82,6 +82,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static Pools pools;
   pools.files.reset();
   size_t written = 0;
-  run_model(input.bytes(), Zeros(input_count(input.bytes())), "out", pools, &written);
+  run_model({"input", input.bytes()}, Zeros(input_count(input.bytes())), "out", pools, &written);
   return 0;
 }
