@@ -23,8 +23,6 @@ _WRAPPER = Path(__file__).with_name("simulator.py")
 _TARGET = target_named("m55")
 # Enough processes that a run of a second takes many: 12 to a core.
 _BURNERS = 12
-# The runner with the planted branch has to be built first.
-_SMALLEST_RUNNER = ("--runner", "program")
 # Variables of an outer session, which must not reach the inner one.
 _OWN = ("CORSTONE_", "PYTEST_")
 
@@ -58,7 +56,6 @@ FAULTS = (
         "a kernel that is wrong for 1 % of its inputs",
         "SEED_SENSITIVE",
         "WRONG",
-        arguments=_SMALLEST_RUNNER,
     ),
     Fault(
         "engine",
@@ -147,7 +144,8 @@ def _run(place: Path, cache: Path, arguments: list[str], environment: Mapping[st
     reports = place / "reports"
     command = [sys.executable, "-m", "pytest", str(_SUITE), "--rootdir", str(_SUITE), "-c", os.devnull]
     command += ["-p", "no:cacheprovider", "--import-mode", "importlib", "--report-dir", str(reports)]
-    command += ["--cache", str(cache), "--ledger", "off", "--reruns-budget", "900", *arguments]
+    command += ["--cache", str(cache), "--ledger", "off", "--runner", "program"]
+    command += ["--reruns-budget", "900", *arguments]
     log = place / "session.log"
     with log.open("wb") as stream:
         subprocess.run(command, cwd=place, env=environment, stdout=stream, stderr=stream, check=False)
@@ -166,7 +164,7 @@ def _aim(work: Path, place: Path, seed: int, environment: Mapping[str, str]) -> 
         test = _run(
             place / "build",
             work / "cache",
-            ["--engine", "standin", "-k", "small", *_SMALLEST_RUNNER],
+            ["--engine", "standin", "-k", "small"],
             environment,
         )
         digest = test.attempts[0].hashes["elf"]
