@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from harness.aot.tuning import tune_export, tune_quantization
 from harness.aot.values import storage_bytes
 from harness.flow import TensorSpec
 from harness.pte import ProgramFile
@@ -25,15 +26,17 @@ _MODULES = (
 
 
 def import_torch() -> None:
-    """Import torch with what torch.export would import at its first call."""
+    """Import torch with what torch.export would import at its first call, and tune it."""
     for name in ("torch", "torch.export", "torch._dynamo"):
         importlib.import_module(name)
+    tune_export()
 
 
 def import_executorch() -> None:
     """Import what lowering needs (seconds) and register the cortex_m dialect with torch."""
     for name in _MODULES:
         importlib.import_module(name)
+    tune_quantization()
 
 
 def export(module: Any, inputs: tuple[Any, ...]) -> Any:

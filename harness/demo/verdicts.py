@@ -21,8 +21,8 @@ from harness.targets import target_named
 _SUITE = Path(__file__).with_name("suite")
 _WRAPPER = Path(__file__).with_name("simulator.py")
 _TARGET = target_named("m55")
-# Enough processes that a run of a second takes many: 12 to a core.
-_BURNERS = 12
+# Enough processes that a run of a second takes many: 16 to a core.
+_BURNERS = 16
 # Variables of an outer session, which must not reach the inner one.
 _OWN = ("CORSTONE_", "PYTEST_")
 
@@ -65,7 +65,7 @@ FAULTS = (
         wrapped=True,
     ),
     Fault("lowering", "a lowering that depends on the order of hashes", "AOT_NONDETERMINISTIC", "WRONG"),
-    Fault("host", "a busy host", "HOST_SLOW", "CPU_LIMIT", "large", ("--timelimit", "3"), wrapped=True),
+    Fault("host", "a busy host", "HOST_SLOW", "CPU_LIMIT", "large", ("--timelimit", "5"), wrapped=True),
     Fault("worker", "a lowering that ends its process", "UNRESOLVED", "WORKER_CRASH", arguments=("-n", "1")),
     Fault("none", "nothing", "", "", arguments=("-n", "1")),
 )

@@ -9,7 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -153,7 +153,9 @@ def _build(
     (directory / "registration.cpp").write_text(chosen.source)
     (directory / "manifest.json").write_text(json.dumps(_manifest(request, chosen.operators), sort_keys=True))
     root = sources.source_root()
+    launcher, environment = _object_cache(directory.parent.parent)
     options = {
+        **launcher,
         "RUNTIME": request.runtime,
         "PLATFORM": request.platform,
         "TARGET": request.target.name,
@@ -175,11 +177,33 @@ def _build(
     log = directory / "build.log"
     log.write_bytes(b"")
     configure = [toolchain.cmake.path, "-G", "Ninja", "-S", str(root / "runner_app"), "-B", str(build)]
-    _run([*configure, *(f"-D{name}={value}" for name, value in options.items())], log)
-    _run([toolchain.cmake.path, "--build", str(build), "--target", "executor_runner"], log)
+    _run([*configure, *(f"-D{name}={value}" for name, value in options.items())], log, environment)
+    _run([toolchain.cmake.path, "--build", str(build), "--target", "executor_runner"], log, environment)
 
 
-def _run(argv: list[str], log: Path) -> None:
+def _object_cache(cache: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """CMake's options and the environment with which builds share objects; none without ccache.
+
+    Runners for the same core differ in a few files only. The settings are ours, not those of the user.
+    """
+    path = shutil.which("ccache")
+    if path is None:
+        return {}, {}
+    home = cache / "ccache"
+    settings = {"DIR": str(home), "CONFIGPATH": str(home / "none.conf"), "NOHASHDIR": "1", "MAXSIZE": "2G"}
+    launcher = {f"CMAKE_{language}_COMPILER_LAUNCHER": path for language in ("C", "CXX")}
+    return launcher, {f"CCACHE_{name}": value for name, value in settings.items()}
+
+
+def _clean_environment() -> dict[str, str]:
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in _COMPILER_VARIABLES and not name.startswith("CCACHE_")
+    }
+
+
+def _run(argv: list[str], log: Path, environment: Mapping[str, str]) -> None:
     with log.open("ab") as stream:
         stream.write((" ".join(argv) + "\n").encode())
         stream.flush()
@@ -189,7 +213,7 @@ def _run(argv: list[str], log: Path) -> None:
             stdout=stream,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={name: value for name, value in os.environ.items() if name not in _COMPILER_VARIABLES},
+            env={**_clean_environment(), **environment},
         )
         try:
             status = process.wait()

@@ -26,6 +26,12 @@ class _GiveUp(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         crashing: str = nodeid
         return crashing
 
+    def schedule(self) -> None:
+        """Distribute; a worker begins its last known test only when it hears of another, or of the end."""
+        super().schedule()
+        for node in self.nodes:
+            self._reschedule(node)
+
 
 class _LoadScope(_GiveUp):
     pass

@@ -86,6 +86,12 @@ def make_seeds(directory: Path) -> Path:
     return directory
 
 
+def _finding(report: str) -> str:
+    """The sanitizer's report without what comes before it; the end of the log where there is none."""
+    start = report.find("ERROR: ")
+    return report[start : start + 6000] if start >= 0 else report[-6000:]
+
+
 def fuzz(reader: str, fuzzers: Path, seeds: Path, work: Path, runs: int, seed: int = 1) -> Campaign:
     """Execute one reader `runs` times; what it finds interesting goes to `work`, and so does a finding."""
     corpus = work / reader
@@ -111,7 +117,7 @@ def fuzz(reader: str, fuzzers: Path, seeds: Path, work: Path, runs: int, seed: i
         int(executed[1]) if executed else 0,
         seconds,
         int(coverage[-1]) if coverage else 0,
-        report[-6000:] if done.returncode else "",
+        _finding(report) if done.returncode else "",
         work,
     )
 

@@ -101,7 +101,7 @@ def test_fault_names_symbol_cause_and_registers() -> None:
     cause = log("F", "Exception 3: stack overflow.")
     outcome = judge(*BOOT, *LOAD, RUN[0], FAULT, cause, exit_status=3, locate=places.get)
     assert (outcome.kind, outcome.phase) == (OutcomeClass.FAULT, Phase.RUN)
-    assert "stack overflow" in outcome.summary
+    assert "stack exhausted" in outcome.summary
     assert "PC in quantized_add+0x4 (op_add.cpp:12), LR in execute+0x10" in outcome.summary
     assert outcome.detail["symbol"] == "quantized_add+0x4 (op_add.cpp:12)"
     assert outcome.detail["pc"] == "0x10000104"

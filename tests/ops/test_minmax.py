@@ -31,11 +31,40 @@ INPUTS = {
 }
 
 
-@cases("m55", **{name: Case(lambda rng: Minimum(), inputs) for name, inputs in INPUTS.items()})
+BOTH_CORES = ("n17", "rank4", "channels_last_broadcast")
+
+
+def minimum(on_both: bool) -> dict[str, Case]:
+    return {
+        name: Case(lambda rng: Minimum(), inputs)
+        for name, inputs in INPUTS.items()
+        if (name in BOTH_CORES) == on_both
+    }
+
+
+def maximum(on_both: bool) -> dict[str, Case]:
+    return {
+        name: Case(lambda rng: Maximum(), inputs)
+        for name, inputs in INPUTS.items()
+        if (name in BOTH_CORES) == on_both
+    }
+
+
+@cases("m55 m85", **minimum(on_both=True))
 def test_minimum(case: Case, check: Check) -> None:
     check(case)
 
 
-@cases("m55", **{name: Case(lambda rng: Maximum(), inputs) for name, inputs in INPUTS.items()})
+@cases("m55", **minimum(on_both=False))
+def test_minimum_of_other_forms(case: Case, check: Check) -> None:
+    check(case)
+
+
+@cases("m55 m85", **maximum(on_both=True))
 def test_maximum(case: Case, check: Check) -> None:
+    check(case)
+
+
+@cases("m55", **maximum(on_both=False))
+def test_maximum_of_other_forms(case: Case, check: Check) -> None:
     check(case)

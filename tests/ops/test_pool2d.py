@@ -40,12 +40,13 @@ class PoolEach(torch.nn.Module):
 
 AVERAGE = partial(functional.avg_pool2d, count_include_pad=False)
 SHAPES = [(1, n, 4, 5) for n in EDGE_SIZES]
+# With a stride each: the partitioner does not take the default of none.
 GEOMETRY: list[dict[str, Any]] = [
-    {"kernel_size": 1},
-    {"kernel_size": 2},
+    {"kernel_size": 1, "stride": 1},
+    {"kernel_size": 2, "stride": 2},
     {"kernel_size": 3, "stride": 1, "padding": 1},
     {"kernel_size": (1, 5), "stride": (2, 3), "padding": (0, 2)},
-    {"kernel_size": (7, 6)},
+    {"kernel_size": (7, 6), "stride": (7, 6)},
 ]
 CEIL = [dict(parameters, ceil_mode=True) for parameters in GEOMETRY]
 BATCHED = channels_last(uniform((2, 18, 7, 6)))

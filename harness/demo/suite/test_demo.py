@@ -27,7 +27,7 @@ def vector(rng: Any) -> Any:
 
 def image(rng: Any) -> Any:
     """Input of `layers`."""
-    return (torch.randn(1, 16, 24, 24, generator=rng),)
+    return (torch.randn(1, 16, 48, 48, generator=rng),)
 
 
 ONE_STEP = Tolerance(qtol=1)
