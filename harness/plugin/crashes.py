@@ -57,7 +57,7 @@ def resolve(config: pytest.Config, test: TestRecord, nodeid: str) -> TestRecord:
         test,
         result=result or (again.result if again else "crashed"),
         attempts=(*attempts, *(again.attempts if again else ())),
-        verdict=verdict_record(found, 1 + (again is not None)),
+        verdict=verdict_record(found, len(found.evidence)),
         message=bounded(
             "\n".join([str(outcome), f"verdict: {found.verdict.value}: {found.reason}", *found.evidence])
         ),

@@ -54,16 +54,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         return
     tests = finished.session.tests
     asked = [test for test in tests if test.nodeid in finished.asked]
-    if not (asked or finished.lost):
+    told = [line for test in tests for line in test_lines(test)]
+    if not (asked or finished.lost or told):
         return
     terminalreporter.section("corstone")
     if asked:
         terminalreporter.line(engine_line(asked))
     for line in _reruns(config):
         terminalreporter.line(line)
-    for test in tests:
-        for line in test_lines(test):
-            terminalreporter.line(line)
+    for line in told:
+        terminalreporter.line(line)
     for line in _lost(finished):
         terminalreporter.line(line, red=True)
     for line in finished.written:

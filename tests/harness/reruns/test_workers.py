@@ -68,6 +68,9 @@ def test_catalogue_P2_a_test_that_ends_its_worker_each_time_ends_no_other(sessio
     dead = done.tests["test_dies"]
     assert dead.verdict is not None
     assert (dead.verdict.verdict, dead.verdict.runs) == ("DETERMINISTIC", 2)
+    done.shows(
+        "CRASHED * WORKER_CRASH in phase *", "*verdict: DETERMINISTIC after 2 runs: WORKER_CRASH in all*"
+    )
 
 
 def test_catalogue_P2_restarts_are_bounded_and_what_is_lost_is_said(session: Run) -> None:
