@@ -1,7 +1,7 @@
 """Makes exporting and lowering cheaper in a process that does it often, without changing what they compute.
 
 Torch and torchao do some work again for every graph, every node or every pass; here each is done once
-or only when somebody asks for its result. `ci/benchmark.py --export` measures it.
+or only when somebody asks for its result.
 """
 
 from __future__ import annotations
