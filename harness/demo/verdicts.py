@@ -65,7 +65,7 @@ FAULTS = (
         wrapped=True,
     ),
     Fault("lowering", "a lowering that depends on the order of hashes", "AOT_NONDETERMINISTIC", "WRONG"),
-    Fault("host", "a busy host", "HOST_SLOW", "CPU_LIMIT", "large", ("--timelimit", "5"), wrapped=True),
+    Fault("host", "a busy host", "HOST_SLOW", "CPU_LIMIT", "large", ("--timelimit", "3"), wrapped=True),
     Fault("worker", "a lowering that ends its process", "UNRESOLVED", "WORKER_CRASH", arguments=("-n", "1")),
     Fault("none", "nothing", "", "", arguments=("-n", "1")),
 )

@@ -48,7 +48,8 @@ def resolve(config: pytest.Config, test: TestRecord, nodeid: str) -> TestRecord:
             directory = (
                 workspace.directory / f"rerun-{crash.number}-{len(list(workspace.directory.iterdir()))}"
             )
-            ended = run_isolated(config, nodeid, directory, limit, attempts=len(attempts))
+            path = last.path if last else config.rootpath / nodeid.partition("::")[0]
+            ended = run_isolated(config, nodeid, path, directory, limit, attempts=len(attempts))
         again = _again(test, ended)
         found = decide([first, _trial(again, ended)], Means(), "one rerun is the policy")
     assert isinstance(found, Conclusion)

@@ -75,6 +75,7 @@ class Ended:
 def run_isolated(
     config: pytest.Config,
     nodeid: str,
+    path: Path,
     directory: Path,
     limit: float,
     *,
@@ -89,6 +90,7 @@ def run_isolated(
     Args:
         config: of this session.
         nodeid: the test.
+        path: its file; the id names it relative to one of several directories.
         directory: for the request, the results and the log.
         limit: seconds.
         attempts: number of attempts that the test has had.
@@ -104,10 +106,10 @@ def run_isolated(
     hand_over(config, given)
     if getattr(config.option, "dist", "no") == "loadgroup":
         nodeid = nodeid.rpartition("@")[0] or nodeid  # xdist puts the group behind the id
-    path, separator, rest = nodeid.partition("::")
+    _, separator, rest = nodeid.partition("::")
     request = Request(
         nodeid=nodeid,
-        argument=f"{config.rootpath / path}{separator}{rest}",
+        argument=f"{path}{separator}{rest}",
         options={**_options(config), **({} if reruns else {"no_reruns": "yes"})},
         worker=given,
         results=str(results),
@@ -179,8 +181,8 @@ class _Child:
         from harness.plugin.options import SETTINGS, item_case
         from harness.session import Harness
 
-        cases = [item_case(item) for item in session.items if item.nodeid == self._request.nodeid]
-        if not cases or cases[0] is None:
+        cases = [item_case(item) for item in session.items]
+        if len(cases) != 1 or cases[0] is None:
             raise pytest.UsageError(f"no case: {self._request.nodeid}")
         harness = Harness(session.config.stash[SETTINGS])
         program = harness.lower_into(harness.seeded(cases[0]), Path(self._request.lower_into))

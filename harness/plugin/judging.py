@@ -110,11 +110,11 @@ def record(item: pytest.Item, attempt: Attempt, judged: Judged | None = None) ->
         state.judged[attempt.number] = judged
     item.config.stash[WORKSPACE].note(attempt=attempt_record(attempt).to_json())
     if not attempt.outcome.green:
-        _keep_bundle(item, attempt, judged)
+        keep_bundle(item, attempt, judged)
     return attempt
 
 
-def _keep_bundle(item: pytest.Item, attempt: Attempt, judged: Judged | None) -> None:
+def keep_bundle(item: pytest.Item, attempt: Attempt, judged: Judged | None) -> None:
     """Make the directory of a red attempt a bundle that `harness repro` replays anywhere."""
     case = item_case(item)
     source = Source(
@@ -227,7 +227,13 @@ def _relower(item: pytest.Item, judged: Judged) -> Callable[[Path], tuple[Progra
 
     def lower(into: Path) -> tuple[Program, str]:
         ended = run_isolated(
-            item.config, item.nodeid, into, _RELOWER_LIMIT, lower_into=into / "cache", hash_seed=hash_seed
+            item.config,
+            item.nodeid,
+            item.path,
+            into,
+            _RELOWER_LIMIT,
+            lower_into=into / "cache",
+            hash_seed=hash_seed,
         )
         programs = [line["program"] for line in ended.results if "program" in line]
         if not programs:

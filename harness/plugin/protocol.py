@@ -16,7 +16,7 @@ from harness.plugin.workspace import WORKSPACE
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
     """Run a test, and note on disk that it runs: a worker that dies leaves that line."""
-    item.config.stash[WORKSPACE].starts(item.nodeid)
+    item.config.stash[WORKSPACE].starts(item.nodeid, item.path)
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for report in runtestprotocol(item, nextitem=nextitem, log=False):
         item.ihook.pytest_runtest_logreport(report=report)

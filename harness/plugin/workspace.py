@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import time
 from typing import Any
@@ -44,9 +44,9 @@ class Workspace:
         finally:
             os.close(descriptor)
 
-    def starts(self, nodeid: str) -> None:
-        """Note that a test starts, with the memory of the process."""
-        self.note(test=nodeid, memory=psutil.Process().memory_info().rss)
+    def starts(self, nodeid: str, path: Path) -> None:
+        """Note that a test starts, with its file and the memory of the process."""
+        self.note(test=nodeid, path=str(path), memory=psutil.Process().memory_info().rss)
 
     def last(self, worker: str) -> LastTest | None:
         """What the log of `worker` says of the last test that it started."""
@@ -57,14 +57,12 @@ class Workspace:
         found: LastTest | None = None
         for entry in map(json.loads, lines):
             if "test" in entry:
-                found = LastTest(entry["test"], entry["time"], entry["memory"], None, ())
+                found = LastTest(entry["test"], Path(entry["path"]), entry["time"], entry["memory"])
             elif found and "directory" in entry:
-                found = LastTest(
-                    found.nodeid, found.started, found.memory, Path(entry["directory"]), found.attempts
-                )
+                found = replace(found, directory=Path(entry["directory"]))
             elif found and "attempt" in entry:
                 record = AttemptRecord.from_json(entry["attempt"])
-                found = LastTest(found.nodeid, found.started, found.memory, None, (*found.attempts, record))
+                found = replace(found, directory=None, attempts=(*found.attempts, record))
         return found
 
     def remove(self) -> None:
@@ -81,6 +79,7 @@ class LastTest:
 
     Attributes:
         nodeid: as pytest prints it.
+        path: of its file.
         started: seconds since the epoch.
         memory: resident bytes of the process at its start.
         directory: of an attempt that had not ended.
@@ -88,10 +87,11 @@ class LastTest:
     """
 
     nodeid: str
+    path: Path
     started: float
     memory: int
-    directory: Path | None
-    attempts: tuple[AttemptRecord, ...]
+    directory: Path | None = None
+    attempts: tuple[AttemptRecord, ...] = ()
 
 
 WORKSPACE = pytest.StashKey[Workspace]()

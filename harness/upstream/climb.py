@@ -85,6 +85,7 @@ def _again(item: pytest.Item, step: Step, directory: Path, number: int) -> tuple
     ended = run_isolated(
         item.config,
         item.nodeid,
+        item.path,
         directory,
         _LIMIT,
         attempts=number - 1,

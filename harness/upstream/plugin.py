@@ -16,7 +16,7 @@ import pytest
 from harness.flow import Attempt
 from harness.outcomes import Outcome, OutcomeClass, Phase
 from harness.plugin.gather import FLAKY
-from harness.plugin.judging import describe, next_number, record, state_of, turns
+from harness.plugin.judging import describe, keep_bundle, next_number, record, state_of, turns
 from harness.plugin.options import SETTINGS
 from harness.plugin.workspace import WORKSPACE
 from harness.upstream.boot import boot, ended_well
@@ -106,6 +106,7 @@ class UpstreamPlugin:
         last = state.attempts[-1]
         if ended_well(last) and report.failed and call.excinfo is not None and not expected:
             last = state.attempts[-1] = replace(last, outcome=_wrong(call.excinfo))
+            keep_bundle(item, last, None)
         if report.failed and not expected and not last.outcome.green:
             self._explain(item, report, last)
         return report
@@ -130,12 +131,11 @@ class UpstreamPlugin:
         return directory_of(item, next_number(item))
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Register the plugin, once the harness's own is configured."""
     if WORKSPACE not in config.stash:
-        raise pytest.UsageError(
-            "harness.upstream.plugin needs harness.plugin: leave out -p no:harness.plugin"
-        )
+        raise pytest.UsageError("harness.upstream.plugin needs harness.plugin: no -p no:harness.plugin")
     config.pluginmanager.register(UpstreamPlugin(config), NAME)
 
 

@@ -17,7 +17,7 @@ def linear(rng: Any) -> Any:
 
 def layers(rng: Any) -> Any:
     """Enough work that a slow host shows."""
-    return torch.nn.Sequential(*(torch.nn.Conv2d(16, 16, 3, padding=1) for _ in range(4)))
+    return torch.nn.Sequential(*(torch.nn.Conv2d(16, 16, 3, padding=1) for _ in range(6)))
 
 
 def vector(rng: Any) -> Any:
@@ -27,7 +27,7 @@ def vector(rng: Any) -> Any:
 
 def image(rng: Any) -> Any:
     """Input of `layers`."""
-    return (torch.randn(1, 16, 48, 48, generator=rng),)
+    return (torch.randn(1, 16, 64, 64, generator=rng),)
 
 
 ONE_STEP = Tolerance(qtol=1)
