@@ -30,6 +30,7 @@ from xml.etree import ElementTree
 
 import psutil
 
+from harness.console.process import descendants
 from harness.ledger.store import Ledger
 from harness.records import SessionRecord
 from harness.report.jsonl import Journal, read_journal
@@ -164,19 +165,13 @@ def _strike(made: Plan, session: subprocess.Popen[bytes], directory: Path) -> bo
         session.kill()
         return True
     wanted = _is_worker if made.victim == "worker" else _is_fvp
-    victims = sorted((p for p in _family(session.pid) if wanted(p)), key=lambda p: p.pid)
+    victims = sorted((p for p in descendants(session.pid) if wanted(p)), key=lambda p: p.pid)
     if not victims:
         return False
     with suppress(psutil.Error):
         victims[made.boot % len(victims)].kill()
         return True
     return False
-
-
-def _family(pid: int) -> list[psutil.Process]:
-    with suppress(psutil.Error):
-        return psutil.Process(pid).children(recursive=True)
-    return []
 
 
 def _words(process: psutil.Process) -> Sequence[str]:

@@ -53,6 +53,11 @@ class TensorSpec:
     scale: float | None = None
     zero_point: int | None = None
 
+    @staticmethod
+    def from_dict(raw: Mapping[str, Any]) -> TensorSpec:
+        """From what `asdict` made, before or after JSON."""
+        return TensorSpec(**{**raw, "shape": tuple(raw["shape"]), "dim_order": tuple(raw["dim_order"])})
+
 
 @dataclass(frozen=True)
 class Case:
@@ -128,6 +133,11 @@ class Limits:
     total: float = 180.0
     simulated: int = 120
 
+    @staticmethod
+    def around(simulated: int, silence: float) -> Limits:
+        """Limits of the host that let the simulator's own come first."""
+        return Limits(silence=silence, total=simulated + silence, simulated=simulated)
+
 
 @dataclass(frozen=True)
 class RunSpec:
@@ -188,18 +198,14 @@ class RunSpec:
                     "inputs": tuple(raw["inputs"]),
                     "references": tuple(raw["references"]),
                     "extra_args": tuple(raw["extra_args"]),
-                    "output_specs": tuple(map(_tensor_spec, raw["output_specs"])),
-                    "input_specs": tuple(map(_tensor_spec, raw["input_specs"])),
+                    "output_specs": tuple(map(TensorSpec.from_dict, raw["output_specs"])),
+                    "input_specs": tuple(map(TensorSpec.from_dict, raw["input_specs"])),
                     "tolerance": Tolerance(**raw["tolerance"]),
                     "limits": Limits(**raw["limits"]),
                 }
             )
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
             raise ValueError(f"not a RunSpec: {error}") from error
-
-
-def _tensor_spec(raw: dict[str, Any]) -> TensorSpec:
-    return TensorSpec(**{**raw, "shape": tuple(raw["shape"]), "dim_order": tuple(raw["dim_order"])})
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import runpy
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import pte
+from harness.engines.directory import file_sha256
 from harness.flow import Attempt, Case, Program, TensorSpec, Tolerance
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 from harness.session import Harness
@@ -111,7 +111,7 @@ def _from_bundle(bundle: pte.BundleFile, file: Path, directory: Path, target: Ta
         operators=bundle.program.operators,
         target=target.name,
         seed=0,
-        hashes={"bpte": _sha256(file)},
+        hashes={"bpte": file_sha256(file)},
     )
 
 
@@ -138,7 +138,7 @@ def _from_program(program: pte.ProgramFile, file: Path, inputs: Sequence[Path], 
         operators=program.operators,
         target=target.name,
         seed=0,
-        hashes={"pte": _sha256(file)},
+        hashes={"pte": file_sha256(file)},
     )
 
 
@@ -147,10 +147,6 @@ def _written(directory: Path, stem: str, contents: list[bytes]) -> tuple[Path, .
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
     return paths
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _shown(spec: TensorSpec) -> str:

@@ -177,11 +177,7 @@ def run_spec(
         output_specs=program.output_specs,
         input_specs=program.input_specs,
         tolerance=tolerance,
-        limits=Limits(
-            silence=settings.silence_limit,
-            total=settings.timelimit + settings.silence_limit,
-            simulated=settings.timelimit,
-        ),
+        limits=Limits.around(settings.timelimit, settings.silence_limit),
         extra_args=settings.fvp_args,
         npu_trace=settings.npu_trace,
         seed=program.seed,

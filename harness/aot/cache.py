@@ -96,8 +96,8 @@ def load_program(directory: Path) -> Program:
         bpte=None if record["bpte"] is None else directory / record["bpte"],
         inputs=tuple(directory / name for name in record["inputs"]),
         references=tuple(directory / name for name in record["references"]),
-        input_specs=tuple(map(_spec, record["input_specs"])),
-        output_specs=tuple(map(_spec, record["output_specs"])),
+        input_specs=tuple(map(TensorSpec.from_dict, record["input_specs"])),
+        output_specs=tuple(map(TensorSpec.from_dict, record["output_specs"])),
         operators=tuple(record["operators"]),
         target=record["target"],
         seed=record["seed"],
@@ -164,10 +164,6 @@ def _record(directory: Path) -> dict[str, Any]:
 
 def _self_digest(record: Mapping[str, Any]) -> str:
     return sha256(json.dumps(record, sort_keys=True).encode())
-
-
-def _spec(raw: dict[str, Any]) -> TensorSpec:
-    return TensorSpec(**{**raw, "shape": tuple(raw["shape"]), "dim_order": tuple(raw["dim_order"])})
 
 
 def _damaged(directory: Path, what: str) -> HarnessError:

@@ -197,7 +197,7 @@ class _Watch:
 
     def _terminate(self) -> None:
         """SIGTERM to everything the process has started, then SIGKILL."""
-        family = _descendants(self._pid)
+        family = descendants(self._pid)
         _kill_group(self._pid, signal.SIGTERM)
         deadline = monotonic() + TERMINATE_GRACE
         while not self._ended and (left := deadline - monotonic()) > 0:
@@ -217,7 +217,8 @@ def _open_pidfd(pid: int) -> int | None:
         return None
 
 
-def _descendants(pid: int) -> list[psutil.Process]:
+def descendants(pid: int) -> list[psutil.Process]:
+    """All processes below `pid`; none if it is gone."""
     with suppress(psutil.Error):
         return psutil.Process(pid).children(recursive=True)
     return []

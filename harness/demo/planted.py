@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from hashlib import sha256
 from pathlib import Path
 
+from harness.engines.directory import file_sha256
 from harness.firmware.sources import source_root
 
 _KERNEL = Path("kernels/op_quantize_per_tensor.cpp")
@@ -60,7 +60,7 @@ def bucket_of(data: bytes) -> int:
 
 def digest_of(elf: Path) -> str:
     """SHA-256 of a file."""
-    return sha256(elf.read_bytes()).hexdigest()
+    return file_sha256(elf)
 
 
 def choose_bucket(elf: Path, bucket: int) -> None:

@@ -36,7 +36,7 @@ def prepare(spec: RunSpec, directory: Path, elf: Path, program: Program) -> RunS
             shutil.copy(source, directory / name)
         except OSError as error:
             raise _no_file(name, f"{source}: {error.strerror}") from error
-        hashes[_FILE_PREFIX + name] = _sha256(directory / name)
+        hashes[_FILE_PREFIX + name] = file_sha256(directory / name)
     complete = replace(spec, hashes=hashes)
     write_spec(complete, directory)
     return complete
@@ -60,7 +60,7 @@ def check_files(spec: RunSpec, directory: Path) -> None:
                 continue  # the run itself can do without; the comparison says REF_ERROR
             raise _no_file(name, f"not in {directory}")
         expected = spec.hashes.get(_FILE_PREFIX + name)
-        if expected is not None and expected != _sha256(directory / name):
+        if expected is not None and expected != file_sha256(directory / name):
             raise _refused(
                 Phase.LOAD if name in spec.inputs else Phase.LAUNCH,
                 OutcomeClass.CONFIG_INPUT,
@@ -117,7 +117,8 @@ def _check_program(spec: RunSpec, directory: Path) -> None:
     )
 
 
-def _sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hex."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

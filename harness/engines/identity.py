@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import subprocess
 from functools import lru_cache
 from pathlib import Path
 
 from harness.console.events import Kind, read_line
+from harness.engines.directory import file_sha256
 from harness.engines.environment import simulator_environment
 from harness.flow import ConsoleLine, EngineIdentity
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
@@ -38,7 +38,7 @@ def identify(executable: Path) -> EngineIdentity:
 @lru_cache(maxsize=64)
 def _identify(executable: Path, _mtime: int, _size: int) -> EngineIdentity:
     text = _version_text(executable)
-    digest = hashlib.sha256(executable.read_bytes()).hexdigest()
+    digest = file_sha256(executable)
     if _STANDIN.search(text):
         # The launcher is a few lines of shell: the hash of the sources behind it is the one that counts.
         sources = _SOURCES.search(text)

@@ -22,6 +22,8 @@ import pytest
 from harness.aot.child import end_with
 from harness.plugin.workspace import hand_over
 
+# What changes for a case that is lowered again.
+OTHER_PROCESS = "new process, other hash seed"
 # Belongs to the parent: distribution, terminal, files that a second process must not write.
 _RESET = {
     "looponfail": False,
@@ -61,6 +63,11 @@ class Request:
     results: str
     lower_into: str | None
     parent: int
+
+
+def other_hash_seed() -> str:
+    """A hash seed for a child that is not this process's, where that is random or given."""
+    return "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from _pytest.skipping import xfailed_key
 from harness.aot import load_program
 from harness.flow import Attempt, Case, Program
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
-from harness.plugin.isolated import run_isolated
+from harness.plugin.isolated import OTHER_PROCESS, other_hash_seed, run_isolated
 from harness.plugin.options import SETTINGS, item_case
 from harness.plugin.payload import Payload, attempt_record, verdict_record
 from harness.plugin.workspace import WORKSPACE
@@ -222,8 +221,6 @@ def _relower(item: pytest.Item, judged: Judged) -> Callable[[Path], tuple[Progra
     declared = item_case(item)
     if declared is None or judged.case is None or replace(declared, seed=judged.case.seed) != judged.case:
         return None
-    # Another order of hashing than here, where it is random or given.
-    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
 
     def lower(into: Path) -> tuple[Program, str]:
         ended = run_isolated(
@@ -233,13 +230,13 @@ def _relower(item: pytest.Item, judged: Judged) -> Callable[[Path], tuple[Progra
             into,
             _RELOWER_LIMIT,
             lower_into=into / "cache",
-            hash_seed=hash_seed,
+            hash_seed=other_hash_seed(),
         )
         programs = [line["program"] for line in ended.results if "program" in line]
         if not programs:
             how = "did not end in time" if ended.status is None else f"ended with status {ended.status}"
             summary = f"the process that lowers again {how}"
             raise HarnessError(Outcome(Phase.LOWER, OutcomeClass.PARTIAL, summary, f"see {ended.log}"))
-        return load_program(Path(programs[0])), "new process, other hash seed"
+        return load_program(Path(programs[0])), OTHER_PROCESS
 
     return lower

@@ -7,7 +7,6 @@ Vela refused has no run: its bundle is the graph and Vela's log.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -19,7 +18,7 @@ from pathlib import Path
 
 from harness.aot.cache import delegates
 from harness.aot.ethosu import vela_flags
-from harness.engines.directory import SPEC_NAME
+from harness.engines.directory import SPEC_NAME, file_sha256
 from harness.engines.environment import fingerprint
 from harness.firmware.elf import read_elf
 from harness.flow import Attempt, Program, RunSpec
@@ -153,7 +152,7 @@ def _complete_refused(attempt: Attempt, source: Source, cache: Path) -> Path | N
         engine_version=None,
         argv=(),
         seed=None,
-        hashes={"tosa": _sha256(directory / GRAPH_NAME)},
+        hashes={"tosa": file_sha256(directory / GRAPH_NAME)},
         elf_manifest={},
         environment=environment,
         comparisons=(),
@@ -315,7 +314,7 @@ def pack(path: Path, archive: Path, cache: Path) -> None:
             elf.write_bytes(redact_paths(elf.read_bytes()))
             spec = _read_spec(copy)
             hashes = {
-                f"file:{file}": _sha256(copy / file) for file in run_files(spec) if (copy / file).exists()
+                f"file:{file}": file_sha256(copy / file) for file in run_files(spec) if (copy / file).exists()
             }
             spec = replace(spec, hashes={**spec.hashes, **hashes})
             (copy / SPEC_NAME).write_text(spec.to_json() + "\n", encoding="utf-8")
@@ -325,7 +324,3 @@ def pack(path: Path, archive: Path, cache: Path) -> None:
         with zipfile.ZipFile(archive, "x", zipfile.ZIP_DEFLATED) as packed:
             for file in sorted(copy.iterdir()):
                 packed.write(file, f"{archive.stem}/{file.name}")
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

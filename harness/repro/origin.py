@@ -13,6 +13,8 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
+from harness.engines.directory import file_sha256
+
 ORIGIN_NAME = "origin"
 _KEY_NAME = "bundle-key"
 _KEY_SIZE = 32
@@ -36,7 +38,7 @@ def is_own(directory: Path, names: Iterable[str], cache: Path) -> bool:
 def _code(directory: Path, names: Iterable[str], key: bytes) -> str:
     code = hmac.new(key, digestmod=hashlib.sha256)
     for name in sorted(set(names)):
-        digest = hashlib.sha256((directory / name).read_bytes()).hexdigest()
+        digest = file_sha256(directory / name)
         code.update(f"{name}\0{digest}\n".encode())
     return code.hexdigest()
 

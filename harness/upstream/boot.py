@@ -6,7 +6,6 @@ import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from harness import pte
 from harness.console.events import Kind, read_events
 from harness.engines import prepare, run_attempt, select_engine
+from harness.engines.directory import file_sha256
 from harness.flow import Attempt, Limits, Program, RunSpec, Tolerance
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 from harness.reruns.host import LoadMeter
@@ -91,7 +91,7 @@ def describe_program(file: Path, inputs: Sequence[Path], target_board: str) -> P
         operators=described.operators,
         target=target_named(_BOARDS[target_board]).name,
         seed=0,
-        hashes={"pte": sha256(file.read_bytes()).hexdigest()},
+        hashes={"pte": file_sha256(file)},
     )
 
 
@@ -108,11 +108,9 @@ def run_spec(program: Program, elf: Path, timeout: int, settings: Settings) -> R
         output_specs=program.output_specs,
         input_specs=program.input_specs,
         tolerance=Tolerance(),
-        limits=Limits(
-            silence=settings.silence_limit, total=timeout + settings.silence_limit, simulated=timeout
-        ),
+        limits=Limits.around(timeout, settings.silence_limit),
         extra_args=settings.fvp_args,
-        hashes={"pte": program.hashes["pte"], "elf": sha256(elf.read_bytes()).hexdigest()},
+        hashes={"pte": program.hashes["pte"], "elf": file_sha256(elf)},
     )
 
 

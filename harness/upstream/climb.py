@@ -13,7 +13,7 @@ from harness.engines import select_engine
 from harness.flow import Attempt
 from harness.outcomes import Outcome, OutcomeClass, Phase
 from harness.plugin.gather import record_of, reports_of
-from harness.plugin.isolated import run_isolated
+from harness.plugin.isolated import OTHER_PROCESS, other_hash_seed, run_isolated
 from harness.plugin.judging import next_number, record, turns
 from harness.plugin.options import SETTINGS
 from harness.plugin.workspace import WORKSPACE
@@ -81,7 +81,7 @@ def _same_bytes(item: pytest.Item, first: Attempt, directory: Path) -> Attempt:
 def _again(item: pytest.Item, step: Step, directory: Path, number: int) -> tuple[list[AttemptRecord], Trial]:
     """The whole test in a new process: lowered again, with `TEST_SEED` for another seed."""
     environment = {} if step.seed is None else {_SEED: str(step.seed)}
-    changed = f"{_SEED}={step.seed}" if step.seed is not None else "new process, other hash seed"
+    changed = f"{_SEED}={step.seed}" if step.seed is not None else OTHER_PROCESS
     ended = run_isolated(
         item.config,
         item.nodeid,
@@ -89,7 +89,7 @@ def _again(item: pytest.Item, step: Step, directory: Path, number: int) -> tuple
         directory,
         _LIMIT,
         attempts=number - 1,
-        hash_seed="2" if os.environ.get("PYTHONHASHSEED") == "1" else "1",
+        hash_seed=other_hash_seed(),
         environment=environment,
         reruns=False,
     )

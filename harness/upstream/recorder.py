@@ -59,8 +59,10 @@ class Recorder:
         """Keep the slice, after pytest's own selection."""
         first, _, count = os.environ.get(SLICE, "").partition("/")
         if count:
-            kept = items[int(first) :: int(count)]
-            config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+            chosen = slice(int(first), None, int(count))
+            kept = items[chosen]
+            del items[chosen]
+            config.hook.pytest_deselected(items=items[:])
             items[:] = kept
 
     def pytest_collection_finish(self) -> None:

@@ -23,6 +23,7 @@ from harness.firmware.sources import executorch_root
 from harness.plugin.exits import NOTHING_RAN, ONLY_FLAKY
 from harness.settings import Settings
 from harness.upstream import expectations
+from harness.upstream.expectations import Expectations
 from harness.upstream.recorder import RECORDS, SLICE, Record, read_records
 from harness.upstream.suites import Placement, options_error, suite_named
 
@@ -60,12 +61,13 @@ def run_suite(run: SuiteRun, settings: Settings, progress: Progress) -> int:
 
     Raises:
         HarnessError: unknown suite or target, a build that fails, an absent engine.
-        ValueError: a slice that is none.
+        ValueError: a slice that is none, a faulty file of expectations.
     """
     suite = suite_named(run.name)
     if settings.engine == "host":
         raise options_error("upstream's tests start an FVP; --engine host has none", "use --engine standin")
     _check_slice(run.slice)
+    known = expectations.load(run.name)  # a faulty file must not cost a run
     root = lay_out(run.name, suite.placements(run.arguments), settings, progress)
     with tempfile.TemporaryDirectory(prefix="corstone-upstream-") as scratch:
         path = run.records.resolve() if run.records else Path(scratch) / "records.jsonl"
@@ -74,7 +76,7 @@ def run_suite(run: SuiteRun, settings: Settings, progress: Progress) -> int:
         records = read_records(path)
     if status not in _OUTCOMES or _only_collected(run.arguments):
         return status
-    return _report(run, records, suite.parts, progress)
+    return _report(run, records, known, suite.parts, progress)
 
 
 def lay_out(
@@ -118,8 +120,9 @@ def _pytest(run: SuiteRun, root: Path, records: Path, paths: Sequence[str], sett
     return subprocess.run(command, cwd=root, env=environment, check=False).returncode
 
 
-def _report(run: SuiteRun, records: Sequence[Record], parts: Sequence[str], progress: Progress) -> int:
-    known = expectations.load(run.name)
+def _report(
+    run: SuiteRun, records: Sequence[Record], known: Expectations, parts: Sequence[str], progress: Progress
+) -> int:
     for name, counts in expectations.table(records, parts):
         progress(f"{name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
     changes = expectations.changes(records, known)

@@ -6,13 +6,15 @@ an operator. The formulas are written by kernel position, and the transposed one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tests.kernels.driver import CHANNELS_LAST, Call, Tensor
+from tests.kernels.driver import CHANNELS_LAST, OK, Call, Tensor, run
 from tests.kernels.operators import int8, output
 from tests.kernels.oracle import Ints, requantize, wrap32
 
@@ -269,3 +271,15 @@ class Pool:
         total = window.sum(axis=(1, 2))
         # Rounded half away from zero.
         return np.asarray(np.sign(total) * ((np.abs(total) + count // 2) // count))
+
+
+def check(made: Sequence[Convolution | Pool], directory: Path) -> None:
+    """Both layouts give what the formula gives."""
+    calls = [image.call(nhwc) for image in made for nhwc in (False, True)]
+    results = iter(run(calls, directory))
+    for image in made:
+        want = image.expected()
+        for nhwc in (False, True):
+            result = next(results)
+            assert result.status == OK, result.log
+            np.testing.assert_array_equal(as_image(result.out, nhwc), want)

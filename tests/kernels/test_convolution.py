@@ -3,7 +3,6 @@ against the device formula, on the host."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,20 +11,8 @@ import numpy as np
 import pytest
 
 from tests.kernels.driver import CHANNELS_LAST, INVALID_ARGUMENT, OK, Tensor, run
-from tests.kernels.images import KINDS, Convolution, as_image, draw, image, image_output
+from tests.kernels.images import KINDS, as_image, check, draw, image, image_output
 from tests.kernels.operators import output
-
-
-def check(convolutions: Sequence[Convolution], directory: Path) -> None:
-    """Both layouts give what the formula gives."""
-    calls = [c.call(nhwc) for c in convolutions for nhwc in (False, True)]
-    results = iter(run(calls, directory))
-    for convolution in convolutions:
-        want = convolution.expected()
-        for nhwc in (False, True):
-            result = next(results)
-            assert result.status == OK, result.log
-            np.testing.assert_array_equal(as_image(result.out, nhwc), want)
 
 
 @pytest.mark.parametrize("extreme", [False, True], ids=["usual", "extreme"])

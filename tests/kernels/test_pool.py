@@ -3,7 +3,6 @@ host."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -12,23 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.kernels.driver import INVALID_ARGUMENT, OK, Tensor, run
-from tests.kernels.images import Pool, as_image, image_output
+from tests.kernels.driver import INVALID_ARGUMENT, Tensor, run
+from tests.kernels.images import Pool, check, image_output
 from tests.kernels.operators import int8
 
 KINDS = ("avg_pool2d", "max_pool2d")
-
-
-def check(pools: Sequence[Pool], directory: Path) -> None:
-    """Both layouts give what the formula gives."""
-    calls = [p.call(nhwc) for p in pools for nhwc in (False, True)]
-    results = iter(run(calls, directory))
-    for pool in pools:
-        want = pool.expected()
-        for nhwc in (False, True):
-            result = next(results)
-            assert result.status == OK, result.log
-            np.testing.assert_array_equal(as_image(result.out, nhwc), want)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -39,11 +39,13 @@ def test_a_slice_of_upstreams_ethos_u_tests_is_as_known(tmp_path: Path) -> None:
 
 
 def test_upstreams_ethos_u_tests_pass_with_cortex_m_at_the_borders(tmp_path: Path) -> None:
-    selection = ("-k", "test_sigmoid and INT and (u55 or u85)", "--slice", "0/6", "--cortex-m-qdq")
+    # On U55 upstream checks of the 32-bit sigmoid only that it is not delegated.
+    chosen = "test_sigmoid and INT and (u55 or u85) and not sigmoid_32bit"
+    selection = ("-k", chosen, "--slice", "0/6", "--cortex-m-qdq")
     records = upstream(tmp_path / "records", "arm", *selection)
     assert len(records) >= 3
     assert {record.result for record in records} == {"passed"}
-    assert any(record.boots for record in records)
+    assert all(record.boots == 1 for record in records)
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_a_step_summary_counts_what_is_there_already(tmp_path: Path) -> None:
     [
         ("cd /home/alice/project/x", "cd ~/project/x"),
         ("C:/Users /Users/bob/x", "C:/Users ~/x"),
-        ("/root/.cache and /rooted", "~/.cache and /rooted"),
+        ("/root/notes and /rooted", "~/notes and /rooted"),
         ("https://me:pass@host/x", "https://***@host/x"),
         ("token: ghp_abcdefghij0123456789", "token: ***"),
         ("Authorization: Bearer abcdefghijklmnop", "Authorization: Bearer ***"),
