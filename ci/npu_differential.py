@@ -54,9 +54,10 @@ def main() -> int:
     print_table(results)
     print(f"compared in {perf_counter() - started:.0f} s")
     bad = [result for result in results if result.outcome in OUTCOMES[1:4] and not known(result)]
-    if not results:
-        print("no graphs: nothing was compared")
-    return 1 if bad or not results else 0
+    expected = max(1, 0 if options.no_capture else 2 * options.random)
+    if len(results) < expected:
+        print(f"{len(results)} graphs instead of at least {expected}: too few were compared")
+    return 1 if bad or len(results) < expected else 0
 
 
 def capture(directory: Path, options: argparse.Namespace) -> None:

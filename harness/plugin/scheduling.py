@@ -1,14 +1,24 @@
-"""Xdist's schedulers by scope, without their endless repetition of a test that ends its worker.
+"""Xdist's schedulers, mended where a worker dies.
 
-They put the whole unfinished scope back, the crashed test included, so that it ends one worker after the
-other. The rerun of a crashed test is ours: one, in a process of its own, at the end of the session.
+Those by scope put the whole unfinished scope back, the crashed test included, so that it ends one worker
+after the other; the one for `--dist each` fails when two workers are replaced at once, and runs all again
+when a worker dies in its last test. The rerun of a crashed test is ours: one, in a process of its own, at
+the end of the session.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from xdist.remote import Producer
-from xdist.scheduler import LoadFileScheduling, LoadGroupScheduling, LoadScopeScheduling, Scheduling
+from xdist.scheduler import (
+    EachScheduling,
+    LoadFileScheduling,
+    LoadGroupScheduling,
+    LoadScopeScheduling,
+    Scheduling,
+)
 from xdist.workermanage import WorkerController
 
 
@@ -45,7 +55,26 @@ class _LoadGroup(_GiveUp, LoadGroupScheduling):  # type: ignore[misc]
     pass
 
 
-_KINDS = {"loadscope": _LoadScope, "loadfile": _LoadFile, "loadgroup": _LoadGroup}
+class _Each(EachScheduling):  # type: ignore[misc]
+    def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
+        """Take what a worker collected; one that replaces another gets what that one left, be it nothing."""
+        replaces = self.collection_is_completed
+        super().add_node_collection(node, collection)
+        self.node2collection[node] = list(collection)
+        if replaces and not self.node2pending[node]:
+            self._started.append(node)
+            node.shutdown()
+
+    def schedule(self) -> None:
+        """Start the workers that have collected; the others follow when they have."""
+        collecting = {
+            node: self.node2pending.pop(node) for node in self.nodes if node not in self.node2collection
+        }
+        super().schedule()
+        self.node2pending.update(collecting)
+
+
+_KINDS = {"each": _Each, "loadscope": _LoadScope, "loadfile": _LoadFile, "loadgroup": _LoadGroup}
 
 
 def scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:

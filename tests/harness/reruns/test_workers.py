@@ -53,10 +53,21 @@ def test_catalogue_P5_no_test_is_lost_and_none_counts_twice(session: Run, mode: 
     assert "3 passed" in done.result.stdout.str()
 
 
-def test_catalogue_P5_each_worker_has_its_own_tests(session: Run) -> None:
-    done = session(ALWAYS, "-n", "2", "--dist", "each", own_process=True)
+LAST = """
+def test_before():
+    pass
+
+def test_dies():
+    import os, signal
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(("source", "passed"), [(ALWAYS, 6), (LAST, 2)], ids=["amid", "last"])
+def test_catalogue_P5_each_worker_has_its_own_tests(session: Run, source: str, passed: int) -> None:
+    done = session(source, "-n", "2", "--dist", "each", own_process=True)
     results = Counter(test.result for test in done.record.tests)
-    assert results == {"crashed": 2, "passed": 6}
+    assert results == {"crashed": 2, "passed": passed}
 
 
 def test_catalogue_P2_a_test_that_ends_its_worker_each_time_ends_no_other(session: Run) -> None:
