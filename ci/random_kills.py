@@ -43,8 +43,8 @@ VICTIMS = ("harness", "worker", "fvp", "writer")
 TESTS = 8
 # Every process of a run inherits this variable with a value of its own.
 TOKEN = "CORSTONE_RANDOM_KILLS"
-# [s] For the remains of a session to end; execnet gives a worker that lost its controller ten.
-GRACE = 30.0
+# [s] For the remains of a session to end; execnet gives a worker that lost its controller fifteen.
+GRACE = 60.0
 # [s] For a whole session; a hang of the harness is a failure.
 SESSION_LIMIT = 300.0
 

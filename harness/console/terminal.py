@@ -19,8 +19,8 @@ from ptyprocess import PtyProcess  # type: ignore[import-untyped]
 
 # (rows, columns): nothing wraps at this width.
 WINDOW = (24, 32767)
-# Python ignores these; a simulator must not.
-_RESTORED = (signal.SIGPIPE, signal.SIGXFSZ)
+# Python ignores the first two, nohup and background jobs the others; a simulator must not: it is ended by them.
+_RESTORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
 class _Spawn(pexpect.spawn):  # type: ignore[type-arg]  # generic in the stubs only
