@@ -1,11 +1,13 @@
-"""Prints, in one run: overhead of the harness, time per stage cold and warm, section sizes.
+"""Prints, in one run: overhead of the harness, time per stage cold and warm, sizes, a model on an NPU.
 
     ci/env python ci/benchmark.py [--runs 30]
+    ci/env python ci/benchmark.py --only-model [--model mobilenet_v2] [--target ethos-u85-256]
 
 Method. The boot of one add program is repeated, the bare simulator process (same argv, subprocess)
 and the harness's whole attempt (boot, classify, compare) in turn; medians of both, and the median
 of the pairwise differences. Stages: a child process with an empty cache, then the same again with
-what the first one left; "import" is torch and executorch.
+what the first one left; "import" is torch and executorch. The model is lowered and its runner
+built once with an empty cache; "run" is the boot with the inference, "compare" its verdict.
 """
 
 from __future__ import annotations
@@ -90,11 +92,28 @@ def overhead(cache: Path, engine_name: str, runs: int) -> dict[str, float]:
     return {"bare": median(bare), "harness": median(whole), "overhead": median(differences)}
 
 
+def print_model(cache: Path, engine: str, name: str, target: str) -> None:
+    """Seconds for each stage of one built-in model."""
+    from harness.aot.models import model_case
+
+    case = model_case(name, TARGETS[target])
+    attempt, _ = Harness(settings(cache, engine)).check_case(case, cache / "model")
+    if not attempt.outcome.green:
+        raise SystemExit(f"not green: {attempt.outcome}")
+    spent = "; ".join(
+        f"{stage} {attempt.durations[stage]:.2f}" for stage in ("lower", "build", "run", "compare")
+    )
+    print(f"{name} on {target}, seconds: {spent}")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--engine", default="auto")
+    parser.add_argument("--model", default="mobilenet_v2")
+    parser.add_argument("--target", default="ethos-u85-256")
+    parser.add_argument("--only-model", action="store_true")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -102,6 +121,9 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="corstone benchmark ") as name:
         cache = Path(name)
+        if options.only_model:
+            print_model(cache, options.engine, options.model, options.target)
+            return
         command = [sys.executable, __file__, "--engine", options.engine, "--child", str(cache)]
         rows = {}
         for kind in ("cold", "warm"):
@@ -119,6 +141,8 @@ def main() -> None:
         print(f"\nsections of the runner with {len(elf.operators)} operators, bytes:")
         for section, size in elf.sizes.items():
             print(f"  {section:<28}{size:>10}")
+        print()
+        print_model(cache, options.engine, options.model, options.target)
 
 
 if __name__ == "__main__":
