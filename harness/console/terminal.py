@@ -19,7 +19,7 @@ from ptyprocess import PtyProcess  # type: ignore[import-untyped]
 
 # (rows, columns): nothing wraps at this width.
 WINDOW = (24, 32767)
-# Python ignores the first two, nohup and background jobs the others; a simulator must not: it is ended by them.
+# Python ignores the first two, nohup and background jobs the others; a simulator must be ended by them.
 _RESTORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 

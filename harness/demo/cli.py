@@ -17,6 +17,27 @@ def demo() -> None:
     """Demonstrations with planted faults."""
 
 
+@demo_app.command("simulator")
+def simulator(
+    folder: Annotated[Path, typer.Argument(help="folder for PATH; made if it is not there")],
+    flip: Annotated[float, typer.Option(min=0, max=1, help="rate of runs with a flipped bit")] = 0.03,
+    seed: Annotated[int, typer.Option(help="of the fault generator")] = 0,
+    forced: Annotated[bool, typer.Option("--forced", help="the first run of each FVP goes wrong")] = False,
+) -> None:
+    """Install simulators that boot the stand-in and flip one bit of an output now and then.
+
+    Then see what becomes of a suite on them, ExecuTorch's own included:
+
+    PATH=FOLDER:$PATH harness upstream arm -k "sigmoid and u85" --engine fvp
+    """
+    from harness.demo import wrapper
+    from harness.targets import FVP_BOARDS
+
+    for fvp in FVP_BOARDS:
+        wrapper.install(folder, fvp, seed=seed, flip=flip, forced=forced)
+    typer.echo(f"{len(FVP_BOARDS)} simulators in {folder}; put it first on PATH and use --engine fvp")
+
+
 @demo_app.command("verdicts")
 def verdicts(
     seeds: Annotated[int, typer.Option(min=1, help="sessions of each fault, each with its own seed")] = 1,

@@ -64,9 +64,12 @@ def _directory(arguments: list[str]) -> Path:
 def _flip(directory: Path, chance: random.Random) -> None:
     """Flip one of the upper bits of one element of the first output."""
     output = directory / "out-0.bin"
+    if not output.is_file() or not output.stat().st_size:
+        return  # the run failed by itself
     data = bytearray(output.read_bytes())
     # Sign, exponent and top of the mantissa of a float32: the lowest bits would stay within any tolerance.
-    data[4 * chance.randrange(len(data) // 4) + 3] ^= 1 << chance.randrange(8)
+    place = 4 * chance.randrange(max(1, len(data) // 4)) + 3
+    data[min(place, len(data) - 1)] ^= 1 << chance.randrange(8)
     output.write_bytes(bytes(data))
 
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.demo import planted
+from harness.demo import planted, wrapper
 from harness.records import TestRecord
 from harness.report.jsonl import read_journal
 from harness.settings import default_cache
-from harness.standin.launchers import launcher_directory
 from harness.targets import target_named
 
 _SUITE = Path(__file__).with_name("suite")
-_WRAPPER = Path(__file__).with_name("simulator.py")
 _TARGET = target_named("m55")
 # Enough processes that a run of a second takes many: 16 to a core.
 _BURNERS = 16
@@ -189,22 +185,14 @@ def _runners(work: Path) -> list[Path]:
 
 def _wrapper(place: Path, fault: Fault, seed: int) -> Path:
     """A folder for PATH with a simulator that goes wrong."""
-    folder = place / "bin"
-    folder.mkdir()
-    settings = {
-        "standin": str(launcher_directory() / _TARGET.fvp),
-        "seed": seed,
-        "flip": 0.03 if fault.name == "engine" else 0.0,
-        "burners": _BURNERS * (os.cpu_count() or 1) if fault.name == "host" else 0,
-        "forced": True,
-    }
-    file = folder / "simulator.json"
-    file.write_text(json.dumps(settings))
-    launcher = folder / _TARGET.fvp
-    words = [shlex.quote(word) for word in (sys.executable, "-I", str(_WRAPPER), str(file))]
-    launcher.write_text(f'#!/bin/sh\nexec {" ".join(words)} "$@"\n')
-    launcher.chmod(0o755)
-    return folder
+    return wrapper.install(
+        place / "bin",
+        _TARGET.fvp,
+        seed=seed,
+        flip=0.03 if fault.name == "engine" else 0.0,
+        burners=_BURNERS * (os.cpu_count() or 1) if fault.name == "host" else 0,
+        forced=True,
+    )
 
 
 def _judge(fault: Fault, seed: int, test: TestRecord) -> Shown:

@@ -7,7 +7,7 @@ from harness.plugin.configure import (
     pytest_xdist_make_scheduler,
 )
 from harness.plugin.fixtures import assert_matches, attempt_directory, check, harness, lower, run, runner
-from harness.plugin.lint import pytest_itemcollected
+from harness.plugin.lint import pytest_collection_finish
 from harness.plugin.options import pytest_addoption, pytest_collection_modifyitems
 from harness.plugin.protocol import pytest_runtest_makereport, pytest_runtest_protocol
 from harness.plugin.summary import pytest_report_header, pytest_report_teststatus, pytest_terminal_summary
@@ -20,10 +20,10 @@ __all__ = [
     "harness",
     "lower",
     "pytest_addoption",
+    "pytest_collection_finish",
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_configure_node",
-    "pytest_itemcollected",
     "pytest_report_header",
     "pytest_report_teststatus",
     "pytest_runtest_makereport",

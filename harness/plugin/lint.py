@@ -9,12 +9,13 @@ class FlakyMarkerWarning(pytest.PytestWarning):
     """A test carries a marker that asks another plugin for reruns."""
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Name each test with `@pytest.mark.flaky`."""
-    if item.get_closest_marker("flaky") is not None:
-        item.warn(
-            FlakyMarkerWarning(
-                f"{item.nodeid} carries @pytest.mark.flaky: reruns follow from the class of a failure "
-                "(docs/verdicts.md), and a known flake belongs into the quarantine, with owner and expiry"
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Name each selected test with `@pytest.mark.flaky`."""
+    for item in session.items:
+        if item.get_closest_marker("flaky") is not None:
+            item.warn(
+                FlakyMarkerWarning(
+                    f"{item.nodeid} carries @pytest.mark.flaky: reruns follow from the class of a failure "
+                    "(docs/verdicts.md), and a known flake belongs into the quarantine, with owner and expiry"
+                )
             )
-        )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from harness.ledger.entries import GREEN, TWO_OUTCOMES
+from harness.ledger.statistics import Rate
 from harness.plugin.gather import CRASH, says_flaky
 from harness.plugin.options import SETTINGS
 from harness.plugin.payload import payload_of
@@ -95,10 +97,23 @@ def test_lines(test: TestRecord) -> Iterable[str]:
         yield f"    verdict: {test.verdict.verdict} after {test.verdict.runs} runs: {test.verdict.reason}"
         if test.result != "failed":  # whose message has these lines
             yield from (f"      {line}" for line in test.verdict.evidence)
+        if test.result == "flaky" or test.verdict.verdict in TWO_OUTCOMES:
+            yield f"    rate: {rate_here(test)} in this session"
     if test.history is not None:
         yield f"    history: {test.history.kind}: {test.history.reason}"
     if test.repro is not None:
         yield f"    reproduce: {test.repro}"
+
+
+def rate_here(test: TestRecord) -> Rate:
+    """Failed attempts of all attempts with the first one's seed. Pure.
+
+    Upstream's ladder cannot judge other outputs; those that a green attempt has too are right.
+    """
+    attempts = [attempt for attempt in test.attempts if attempt.seed == test.attempts[0].seed]
+    right = {attempt.hashes.get("outputs") for attempt in attempts if attempt.kind in GREEN} - {None, ""}
+    red = [a for a in attempts if a.kind not in GREEN and a.hashes.get("outputs") not in right]
+    return Rate(len(red), len(attempts))
 
 
 test_lines.__test__ = False  # type: ignore[attr-defined]

@@ -21,6 +21,7 @@ from harness.plugin.options import SETTINGS
 from harness.plugin.workspace import WORKSPACE
 from harness.upstream.boot import boot, ended_well
 from harness.upstream.climb import climb
+from harness.upstream.references import Compared, watched, with_references
 
 _RUN_TARGET = "run_target"
 _NO_BOARD = "vkml_emulation_layer"
@@ -42,20 +43,28 @@ class UpstreamPlugin:
         self._config = config
         self._item: pytest.Item | None = None
         self._original: Any = None
+        self._compare: Any = None
+        self._compared: Compared | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Replace upstream's way to run a program."""
+        """Replace upstream's way to run a program, and listen to its comparison."""
         from executorch.backends.arm.test.tester import serialize
+        from executorch.backends.arm.test.tester.arm_tester import ArmTester
 
-        self._original = serialize.run_target
+        self._original, self._compare = serialize.run_target, ArmTester._compare_outputs
         serialize.run_target = self.run_target
+        ArmTester._compare_outputs = watched(self._compare, self._failed)
 
     def pytest_sessionfinish(self) -> None:
         """Put it back: a session may run inside another one."""
         from executorch.backends.arm.test.tester import serialize
+        from executorch.backends.arm.test.tester.arm_tester import ArmTester
 
-        serialize.run_target = self._original
+        serialize.run_target, ArmTester._compare_outputs = self._original, self._compare
+
+    def _failed(self, compared: Compared) -> None:
+        self._compared = compared
 
     def run_target(
         self,
@@ -87,7 +96,7 @@ class UpstreamPlugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Know the test that runs."""
-        self._item = item
+        self._item, self._compared = item, None
         try:
             return (yield)
         finally:
@@ -105,7 +114,10 @@ class UpstreamPlugin:
         expected = hasattr(report, "wasxfail")
         last = state.attempts[-1]
         if ended_well(last) and report.failed and call.excinfo is not None and not expected:
-            last = state.attempts[-1] = replace(last, outcome=_wrong(call.excinfo))
+            last = replace(last, outcome=_wrong(call.excinfo))
+            if self._compared is not None:
+                last = with_references(last, self._compared)
+            state.attempts[-1] = last
             keep_bundle(item, last, None)
         if report.failed and not expected and not last.outcome.green:
             self._explain(item, report, last)

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
@@ -28,6 +28,16 @@ from harness.upstream.recorder import RECORDS, SLICE, Record, read_records
 from harness.upstream.suites import Placement, options_error, suite_named
 
 Progress = Callable[[str], None]
+# Options of pytest that name a place; relative ones are the caller's, not pytest's directory.
+_PLACES = (
+    "--report-dir",
+    "--artifacts",
+    "--shard-durations",
+    "--quarantine",
+    "--junitxml",
+    "--junit-xml",
+    "--basetemp",
+)
 # Statuses of pytest that say how tests went; all others mean that the session itself did not.
 _OUTCOMES = (0, 1, ONLY_FLAKY, NOTHING_RAN)
 
@@ -105,7 +115,7 @@ def _pytest(run: SuiteRun, root: Path, records: Path, paths: Sequence[str], sett
     command += ["-p", "no:harness.plugin"] if run.vanilla else ["-p", "harness.upstream.plugin"]
     if run.cortex_m_qdq:
         command += ["-p", "harness.upstream.cortex_m_qdq"]
-    command += [*(str(executorch_root() / path) for path in paths), *run.arguments]
+    command += [*(str(executorch_root() / path) for path in paths), *_placed(run.arguments)]
     environment = {
         **os.environ,
         "EXECUTORCH_ROOT": str(root),
@@ -118,6 +128,20 @@ def _pytest(run: SuiteRun, root: Path, records: Path, paths: Sequence[str], sett
     # Workers share the cores already.
     environment.setdefault("OMP_NUM_THREADS", "1")
     return subprocess.run(command, cwd=root, env=environment, check=False).returncode
+
+
+def _placed(arguments: Sequence[str]) -> Iterator[str]:
+    """The arguments, with absolute paths."""
+    before = ""
+    for word in arguments:
+        option, equals, value = word.partition("=")
+        if before in _PLACES:
+            yield str(Path(word).absolute())
+        elif equals and option in _PLACES:
+            yield f"{option}={Path(value).absolute()}"
+        else:
+            yield word
+        before = word
 
 
 def _report(

@@ -71,3 +71,21 @@ def test_catalogue_C3_the_summary_of_a_test_is_a_few_lines() -> None:
         "    reproduce: harness repro 'x'",
     ]
     assert not list(lines_of(booted("fvp")))
+
+
+def test_the_rate_of_a_flaky_test_counts_outputs_that_a_green_attempt_has_as_right() -> None:
+    green = booted("standin").attempts[0]
+    first, again, other = (
+        replace(green, number=number, kind=kind, hashes={"outputs": outputs}, seed=seed)
+        for number, kind, outputs, seed in (
+            (1, "WRONG", "a", None),
+            (2, "WRONG", "b", None),
+            (4, "WRONG", "c", 7),
+        )
+    )
+    last = replace(green, number=3, hashes={"outputs": "b"})
+    verdict = VerdictRecord("ENGINE_NONDETERMINISTIC", "two results", (), 4)
+    test = replace(record("flaky"), attempts=(first, again, last, other), verdict=verdict)
+    assert [line for line in lines_of(test) if "rate" in line] == [
+        "    rate: 1 of 3 failed: 33 % (6.1 % to 79 %) in this session"
+    ]
