@@ -50,18 +50,18 @@ class UpstreamPlugin:
     def pytest_sessionstart(self) -> None:
         """Replace upstream's way to run a program, and listen to its comparison."""
         from executorch.backends.arm.test.tester import serialize
-        from executorch.backends.arm.test.tester.arm_tester import ArmTester
+        from executorch.backends.test.harness import Tester
 
-        self._original, self._compare = serialize.run_target, ArmTester._compare_outputs
+        self._original, self._compare = serialize.run_target, Tester._compare_outputs
         serialize.run_target = self.run_target
-        ArmTester._compare_outputs = watched(self._compare, self._failed)
+        Tester._compare_outputs = staticmethod(watched(self._compare, self._failed))
 
     def pytest_sessionfinish(self) -> None:
         """Put it back: a session may run inside another one."""
         from executorch.backends.arm.test.tester import serialize
-        from executorch.backends.arm.test.tester.arm_tester import ArmTester
+        from executorch.backends.test.harness import Tester
 
-        serialize.run_target, ArmTester._compare_outputs = self._original, self._compare
+        serialize.run_target, Tester._compare_outputs = self._original, staticmethod(self._compare)
 
     def _failed(self, compared: Compared) -> None:
         self._compared = compared

@@ -26,7 +26,6 @@ def watched(compare: Compare, failed: Callable[[Compared], None]) -> Compare:
     """Upstream's `_compare_outputs`, which also tells `failed` what it compared with."""
 
     def compare_outputs(
-        tester: Any,
         reference_output: Any,
         stage_output: Any,
         quantization_scale: float | None = None,
@@ -38,7 +37,7 @@ def watched(compare: Compare, failed: Callable[[Compared], None]) -> Compare:
     ) -> None:
         limits = (quantization_scale, atol, rtol, qtol)
         try:
-            compare(tester, reference_output, stage_output, *limits, *arguments, **options)
+            compare(reference_output, stage_output, *limits, *arguments, **options)
         except AssertionError:
             steps = qtol * quantization_scale if quantization_scale is not None else 0.0
             failed(Compared(_values(reference_output), Tolerance(atol=atol + steps, rtol=rtol)))
