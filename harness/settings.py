@@ -88,6 +88,7 @@ OPTIONS = (
     ),
     Option("timelimit", "120", "seconds after which the simulator itself stops a program"),
     Option("silence-limit", "60", "seconds without console output after which a run is ended"),
+    Option("session-limit", "0", "seconds after which the whole session is ended and reported; 0 for none"),
     Option("case-seed", "", "seed for all cases, in place of the one that each case declares"),
     Option(
         "cache", "", "directory for lowered programs and built runners (default: the user's cache directory)"
@@ -134,6 +135,7 @@ class Settings:
     case_seed: int | None
     cache: Path
     artifacts: Path | None
+    session_limit: int = 0
     reruns: bool = True
     reruns_budget: float = 120.0
     reruns_failures: int = 5
@@ -192,6 +194,7 @@ def _settings(values: Mapping[str, tuple[str, ...]]) -> Settings:
         case_seed=_whole("--case-seed", one("case-seed"), 0) if one("case-seed") else None,
         cache=Path(one("cache")).absolute() if one("cache") else default_cache(),
         artifacts=Path(one("artifacts")).absolute() if one("artifacts") else None,
+        session_limit=_whole("--session-limit", one("session-limit"), 0),
         reruns=not _on("--no-reruns", one("no-reruns")),
         reruns_budget=float(_whole("--reruns-budget", one("reruns-budget"), 0)),
         reruns_failures=_whole("--reruns-failures", one("reruns-failures"), 0),

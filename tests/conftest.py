@@ -1,4 +1,4 @@
-"""Tests of this project: sessions that they start themselves leave nothing in the user's ledger."""
+"""Tests of this project: the same examples in every run, and nothing in the user's ledger."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("corstone", derandomize=True, database=None, deadline=None)
+settings.load_profile("corstone")
 
 
 @pytest.fixture(autouse=True, scope="session")

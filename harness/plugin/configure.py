@@ -9,6 +9,8 @@ import pytest
 
 from harness.aot.child import end_with
 from harness.plugin import options
+from harness.plugin.deadline import NAME as DEADLINE
+from harness.plugin.deadline import Deadline
 from harness.plugin.quarantine import NAME as QUARANTINE
 from harness.plugin.quarantine import quarantine_plugin
 from harness.plugin.workspace import WORKSPACE, enter, hand_over
@@ -31,6 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from harness.plugin.controller import NAME, Controller
 
         config.pluginmanager.register(Controller(config), NAME)
+        if limit := config.stash[options.SETTINGS].session_limit:
+            config.pluginmanager.register(Deadline(config, limit), DEADLINE)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -16,11 +16,13 @@ import pytest
 from harness.ledger import session as ledger
 from harness.ledger.fingerprint import fingerprint
 from harness.plugin import crashes
+from harness.plugin.deadline import reached
 from harness.plugin.exits import exit_status
 from harness.plugin.gather import Open, merged, record_of, worker_of
 from harness.plugin.options import SETTINGS
 from harness.plugin.quarantine import expired_entries
 from harness.plugin.revision import revision_of
+from harness.plugin.workspace import MAIN, WORKSPACE
 from harness.records import SessionRecord, TestRecord
 from harness.report import session as report_session
 from harness.report.history import FlakeRow
@@ -113,6 +115,7 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Rerun what a dead worker left, ask the ledger, write reports, set the exit status."""
+        self._open_running()
         for key, entry in sorted(self._open.items()):
             self._close(key, self._incomplete(key[0], entry))
         status, lost = int(session.exitstatus), self._lost()
@@ -145,9 +148,17 @@ class Controller:
     def _incomplete(self, nodeid: str, entry: Open) -> TestRecord:
         """The record of a test that did not reach its teardown."""
         test = record_of(self._name((nodeid, entry.worker)), entry.worker, entry.reports)
+        if limit := reached(self._config):
+            return crashes.cut_short(self._config, test, nodeid, limit)
         if not entry.crashed:
             return replace(test, result="error" if test.result == "passed" else test.result)
         return crashes.resolve(self._config, test, nodeid)
+
+    def _open_running(self) -> None:
+        """Without xdist, nothing has been reported of a test that the session limit interrupted."""
+        last = self._config.stash[WORKSPACE].last(MAIN) if reached(self._config) else None
+        if last is not None and (last.nodeid, "") not in self._tests:
+            self._open.setdefault((last.nodeid, ""), Open(MAIN))
 
     def _name(self, key: Key) -> str:
         """The id of a test's record: with `--dist each` every worker has a test of its own."""

@@ -66,6 +66,15 @@ def resolve(config: pytest.Config, test: TestRecord, nodeid: str) -> TestRecord:
     )
 
 
+def cut_short(config: pytest.Config, test: TestRecord, nodeid: str, limit: str) -> TestRecord:
+    """The record of a test that was running when its session was ended by `limit`; it is not run again."""
+    last = config.stash[WORKSPACE].last(test.worker)
+    before = last.attempts if last is not None and last.nodeid == nodeid else ()
+    outcome = Outcome(Phase.LAUNCH, OutcomeClass.PARTIAL, f"{nodeid} {limit}", "run the test alone")
+    attempts = (*before, attempt_record(Attempt(len(before) + 1, outcome)))
+    return replace(test, result="error", attempts=attempts, message=bounded(str(outcome)))
+
+
 def _outcome(test: TestRecord, last: LastTest | None) -> Outcome:
     where, phase = "", Phase.LAUNCH
     if last is not None:

@@ -80,6 +80,7 @@ class _Machine:
         self.product = context.config.product
         self.words = words
         self.trace = trace
+        self._jumps: set[int] = set()  # unconditional branches since the last condition was looked at
 
     def run(self) -> RunInfo:
         offset, operations, repetitions, count = 0, 0, 0, 0
@@ -124,7 +125,11 @@ class _Machine:
         if target % 4:
             raise parse_error(f"branch to byte {target}, which is within a word")
         if instruction.choice(self.product, "branch_cond") == "ALWAYS":
+            if instruction.offset in self._jumps:
+                raise unimplemented("an endless loop: no condition lies between two of its jumps")
+            self._jumps.add(instruction.offset)
             return target // 4
+        self._jumps.clear()
         if self.context.result_flag is None:
             raise unimplemented("a conditional branch after an operation that did not write one element")
         return target // 4 if self.context.result_flag else instruction.end

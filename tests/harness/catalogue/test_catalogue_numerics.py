@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.flow import Case, TensorSpec
+from harness.flow import Case, TensorSpec, Tolerance
 from harness.outcomes import HarnessError
-from harness.targets import TARGETS
+from harness.targets import TARGETS, target_named
 from tests.harness.bench import GOOD, Bench, prints, writes
 from tests.harness.catalogue.expect import Reruns, expect
 
@@ -85,3 +85,36 @@ def test_catalogue_F11_a_program_without_inputs_runs(bench: Bench) -> None:
     attempt = bench.attempt(["arguments"], writes(), *prints(*GOOD), inputs=())
     assert attempt.outcome.green, attempt.outcome
     assert " -i " not in bench.console()
+
+
+@pytest.mark.parametrize(("target", "zero"), [("m55", 0), ("u55", -128), ("u85", -128)])
+def test_catalogue_F10_each_backend_rounds_ties_in_its_own_way(
+    target: str, zero: int, tmp_path: Path
+) -> None:
+    """Means of two neighbours: a Cortex-M rounds away from raw zero, an Ethos-U away from the zero point."""
+    import torch
+
+    from harness.session import Harness
+    from harness.settings import resolve
+
+    low = np.arange(200)
+    values = np.stack([low, low + 1], axis=1).reshape(1, 1, 1, -1).astype(np.float32) / 16
+
+    def inputs(_: torch.Generator) -> tuple[torch.Tensor, ...]:
+        return (torch.from_numpy(values).contiguous(memory_format=torch.channels_last),)
+
+    case = Case(
+        lambda _: torch.nn.AvgPool2d((1, 2)), inputs, target_named(target), tolerance=Tolerance(qtol=1)
+    )
+    settings = resolve(lambda option: "standin" if option.name == "engine" else None, environment={})
+    attempt, program = Harness(settings).check_case(case, tmp_path)
+    assert attempt.outcome.green, attempt.outcome
+    assert program is not None
+    spec = program.output_specs[0]
+    assert spec.scale is not None
+    assert spec.zero_point == -128
+    got = np.rint(np.fromfile(tmp_path / "out-0.bin", np.float32) / spec.scale) - 128
+    raw = np.clip(np.rint(values.ravel() / spec.scale) - 128, -128, 127).reshape(-1, 2).mean(axis=1)
+    assert np.count_nonzero(raw % 1) > 100
+    away = np.copysign(np.floor(np.abs(raw - zero) + 0.5), raw - zero) + zero
+    np.testing.assert_array_equal(got, away)

@@ -75,7 +75,7 @@ def test_the_posterior_is_beta() -> None:
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_bounds_hold_the_observed_rate(failures: int, passes: int) -> None:
     runs = failures + passes
     interval = wilson(failures, runs)

@@ -120,3 +120,29 @@ def test_catalogue_P3_a_dead_worker_has_test_phase_and_memory(
     assert attempt.directory is not None
     assert "test_it.py::test_one" in attempt.summary
     assert "MB" in attempt.summary
+
+
+HANGING = {
+    "worker": "import os, signal\ndef hang():\n    os.kill(os.getpid(), signal.SIGSTOP)",
+    "no worker": "import threading\ndef hang():\n    threading.Event().wait()",
+}
+
+
+@pytest.mark.parametrize(("kind", "arguments"), [("worker", ("-n", "1")), ("no worker", ())])
+def test_catalogue_D7_a_session_that_never_ends_is_ended_and_reported(
+    session: Run, pytester: pytest.Pytester, kind: str, arguments: tuple[str, ...]
+) -> None:
+    source = f"{HANGING[kind]}\ndef test_before(): pass\ndef test_hangs(): hang()\ndef test_after(): pass\n"
+    # Long enough for the session to come to the test on a busy machine.
+    done = session(source, *arguments, "--session-limit", "20", own_process=True)
+    assert done.result.ret == pytest.ExitCode.INTERRUPTED
+    assert done.record.partial
+    assert {name: test.result for name, test in done.tests.items()} == {
+        "test_before": "passed",
+        "test_hangs": "error",
+    }
+    (attempt,) = done.tests["test_hangs"].attempts
+    assert attempt.kind == "PARTIAL"
+    assert "ended by the session limit of 20 s [--session-limit]" in attempt.summary
+    assert (pytester.path / "reports" / "report.html").is_file()
+    assert (pytester.path / "reports" / "junit.xml").is_file()

@@ -47,7 +47,7 @@ def maps(draw: st.DrawFn) -> tuple[FeatureMap, tuple[int, int, int]]:
     return fmap, (height, width, depth)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(maps(), st.integers(0, 1 << 30))
 def test_every_element_lies_where_the_formula_says(
     drawn: tuple[FeatureMap, tuple[int, int, int]], seed: int

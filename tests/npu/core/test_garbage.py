@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.standin.npu import machine
 from harness.standin.npu.config import config_named
 from harness.standin.npu.container import parse_delegate, parse_payload
 from harness.standin.npu.disasm import disassemble, disassemble_file
@@ -49,18 +50,19 @@ def everything(npu: str) -> Assembler:
 
 def survives(npu: str, words: list[int], memory: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> None:
     started = time.monotonic()
-    with contextlib.suppress(NpuError):
+    with pytest.MonkeyPatch.context() as patch, contextlib.suppress(NpuError):
+        patch.setattr(machine, "MOST_REPETITIONS", 100)
         run(config_named(npu), np.array(words, np.uint32), [BASE] * 8, ArrayMemory(BASE, memory.copy()))
     assert time.monotonic() - started < LIMIT
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(NPUS), st.lists(st.integers(0, (1 << 32) - 1), max_size=40))
 def test_random_words(npu: str, words: list[int]) -> None:
     survives(npu, words, np.zeros(64, np.uint8))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.data(), st.sampled_from(NPUS))
 def test_random_register_values(data: st.DataObject, npu: str) -> None:
     """Registers of a good stream get random values, then one operation runs."""
@@ -76,6 +78,13 @@ def test_random_register_values(data: st.DataObject, npu: str) -> None:
     stream.words.append(operation.key | data.draw(st.integers(0, 15)) << 16)
     stream.words += [data.draw(st.integers(0, 2000))] * (operation.words - 1)
     survives(npu, [*stream.words, 0xFFFF0000], stream.data)
+
+
+def test_an_endless_loop_is_found_at_its_second_round() -> None:
+    stream = Assembler("ethos-u85-256", 64).emit("OP_BRANCH", branch_target=0)
+    with pytest.raises(NpuError, match="an endless loop") as caught:
+        run(stream.config, np.array(stream.words, np.uint32), [BASE] * 8, ArrayMemory(BASE, stream.data))
+    assert caught.value.opcode == "OP_BRANCH"
 
 
 @pytest.mark.parametrize("npu", NPUS)
@@ -136,7 +145,7 @@ def test_every_truncation_of_a_container() -> None:
             parse_delegate(whole[:length])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, len(blob()) - 1), st.integers(0, 255))
 def test_changed_bytes_of_a_container(place: int, value: int) -> None:
     damaged = bytearray(blob())

@@ -21,7 +21,7 @@ def exact(value: int, multiplier: int, shift: int, mode: str) -> int:
     return (value * multiplier + offset) >> shift
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.integers(-(1 << 47), (1 << 47) - 1), min_size=1, max_size=5),
     st.integers(0, (1 << 32) - 1),
@@ -34,7 +34,7 @@ def test_scale_is_exact(values: list[int], multiplier: int, shift: int, mode: st
     assert [int(value) for value in got] == [(value + (1 << 63)) % (1 << 64) - (1 << 63) for value in wanted]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(
         st.tuples(st.integers(-(1 << 31), (1 << 31) - 1), st.integers(0, (1 << 32) - 1), st.integers(0, 63)),

@@ -1,0 +1,65 @@
+"""`--session-limit`: the reporting process ends a session that would not end, and still reports it.
+
+A limit inside a worker is of no use when the worker itself hangs; this one is kept outside of them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import suppress
+
+import psutil
+import pytest
+
+from harness.console.process import descendants
+
+NAME = "corstone-deadline"
+
+
+class Deadline:
+    """Plugin of the process that reports."""
+
+    def __init__(self, config: pytest.Config, seconds: float) -> None:
+        self._config = config
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+        self._lock = threading.Lock()
+        self._over = False
+        self.message = f"ended by the session limit of {seconds:g} s [--session-limit]"
+        self.reached = False
+
+    def pytest_sessionstart(self) -> None:
+        """The clock begins."""
+        self._timer.start()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """The session has ended: nothing may be interrupted any more."""
+        with self._lock:
+            self._over = True
+        self._timer.cancel()
+
+    def _end(self) -> None:
+        """Kill everything below this process; xdist then sees its workers die, and starts no others."""
+        with self._lock:
+            if self._over:
+                return
+            self.reached = True
+            xdist = self._config.pluginmanager.get_plugin("dsession")
+            if xdist is None:
+                # A signal, as a blocking call of the main thread sees nothing else.
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            else:
+                xdist.shouldstop = self.message
+                xdist._max_worker_restart = 0
+            for process in descendants(os.getpid()):
+                with suppress(psutil.Error):
+                    process.kill()
+
+
+def reached(config: pytest.Config) -> str:
+    """What ended the session; "" if nothing did."""
+    found = config.pluginmanager.get_plugin(NAME)
+    return found.message if isinstance(found, Deadline) and found.reached else ""
