@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ from filelock import FileLock
 from packaging.version import InvalidVersion, Version
 
 from harness.aot.child import Ended, run_tool
+from harness.outcomes import OutcomeClass
 from harness.repro.confined import BundleError
+from harness.reruns.policy import POLICIES
 
 PACKAGE = "ethos-u-vela"
 # Older ones do not read TOSA 1.0 graphs at all.
@@ -31,6 +34,14 @@ OLDEST = Version("4.4.0")
 # [s] For one delegate; and for pip.
 TIME_LIMIT = 300.0
 _INSTALL_LIMIT = 600.0
+# [s] Before the first repetition of a download; each further one waits twice as long.
+BACK_OFF = 1.0
+# What pip says of an archive that is none, has another hash, or did not arrive.
+_BROKEN_DOWNLOAD = re.compile(
+    r"is invalid|do not match the hashes|not a zip file|incomplete-?download|read timed out|connection|"
+    r"http error 5\d\d|temporary failure|hash mismatch",
+    re.IGNORECASE,
+)
 _FLAG = re.compile(r"--[a-z][a-z0-9-]*(=[A-Za-z0-9_./-]+)?")
 # Flags that name files or directories of ours.
 _REFUSED = ("--output-dir", "--config", "--enable-debug-db")
@@ -78,9 +89,25 @@ def environment(version: str, cache: Path, progress: Progress = lambda _: None) 
             _run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(directory)], version)
             pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
             options = ["--disable-pip-version-check", "--no-input", "--no-compile"]
-            _run([*pip, *options, f"{PACKAGE}=={version}"], version)
+            _download([*pip, *options, f"{PACKAGE}=={version}"], version, progress)
             done.touch()
     return Tool(version, str(python))
+
+
+def _download(argv: list[str], version: str, progress: Progress) -> None:
+    """Run pip; again, without its cache, if what it got over the network was broken."""
+    kind = OutcomeClass.INFRA_DOWNLOAD
+    for again in range(POLICIES[kind].most):
+        try:
+            return _run(argv, version)
+        except NotTestableError as error:
+            if not _BROKEN_DOWNLOAD.search(str(error)):
+                raise
+            pause = BACK_OFF * 2**again
+            progress(f"{kind.value}: {error}; tried again in {pause:g} s")
+            sleep(pause)
+        argv = [*argv, *({"--no-cache-dir"} - set(argv))]
+    return _run(argv, version)
 
 
 def _run(argv: list[str], version: str) -> None:
