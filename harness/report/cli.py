@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -65,6 +66,18 @@ def plan(journals: Journals = None, output: Output = None) -> None:
     from harness.report.testplan import plan_block
 
     _write(plan_block(_read(journals).session), output)
+
+
+@app.command()
+def durations(
+    journals: Journals = None,
+    output: Output = None,
+    least: Annotated[float, typer.Option(help="shorter tests are left out, in seconds")] = 1.0,
+) -> None:
+    """Write the seconds of each test as JSON, for `--shard-durations`."""
+    tests = sorted(_read(journals).session.tests, key=lambda test: test.nodeid)
+    seconds = {test.nodeid: round(test.seconds, 1) for test in tests if test.seconds >= least}
+    _write(json.dumps(seconds, indent=0), output)
 
 
 @app.command("merge")

@@ -33,9 +33,15 @@ def test_long_tests_are_spread() -> None:
     assert loads == [90.0, 90.0]
 
 
-def test_new_tests_count_as_usual_ones() -> None:
-    parts = shards(["a", "b", "c", "d"], {"a": 10.0, "b": 10.0}, 2)
-    assert sorted(map(len, parts)) == [2, 2]
+def test_tests_without_a_duration_count_as_the_shortest_ones_with_one() -> None:
+    parts = shards(["a", "b", "c", "d"], {"a": 10.0, "b": 2.0}, 2)
+    assert sorted(map(sorted, parts)) == [["a"], ["b", "c", "d"]]
+
+
+def test_the_recorded_durations_of_this_project_split_it_evenly() -> None:
+    seconds = read_durations(Path(__file__).parents[2] / "ci" / "durations.json")
+    loads = [sum(seconds[name] for name in part) for part in shards(list(seconds), seconds, 2)]
+    assert max(loads) < 1.05 * min(loads)
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0"])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,15 @@ def test_shards_merge_into_one_report_that_exits_like_one_session(tmp_path: Path
     assert [test.nodeid for test in merged.session.tests] == ["t.py::a", "t.py::b"]
     again = report("merge", tmp_path / "one", tmp_path / "two", "-o", tmp_path / "out")
     assert again.exit_code == 10
+
+
+def test_durations_are_those_of_the_longer_tests(tmp_path: Path) -> None:
+    path = journal(
+        tmp_path / "a.jsonl",
+        replace(a_test("t.py::a"), seconds=2.34),
+        replace(a_test("t.py::b"), seconds=0.5),
+    )
+    assert json.loads(report("durations", path).output) == {"t.py::a": 2.3}
 
 
 def test_every_document_comes_from_a_journal(tmp_path: Path) -> None:
