@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from harness.demo.cli import demo_app
-from harness.flakes_cli import flakes
+from harness.flakes_cli import flakes, hunt
 from harness.ledger.cli import ledger_app, quarantine_app
 from harness.npu_cli import app as npu_app
 from harness.oplist import ops
@@ -38,6 +38,7 @@ app.add_typer(ledger_app, name="ledger")
 app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(demo_app, name="demo")
 app.command()(flakes)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(hunt)
 
 _out = Console(highlight=False, soft_wrap=True)
 _err = Console(stderr=True, highlight=False, soft_wrap=True)

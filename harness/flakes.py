@@ -15,7 +15,7 @@ import sys
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,6 +56,16 @@ class Measured:
         return Rate(sum(attempt.kind not in GREEN for attempt in self.attempts), len(self.attempts))
 
 
+@dataclass(frozen=True)
+class Job:
+    """One boot: of which test, the attempt directory to repeat, on which engine, and where."""
+
+    nodeid: str
+    source: Path
+    engine: str
+    directory: Path
+
+
 def measure(nodeid: str, runs: int, engine: str, until_fail: bool, directory: Path, workers: int) -> Measured:
     """Run a test once, then boot its bytes `runs` times.
 
@@ -77,38 +87,65 @@ def measure(nodeid: str, runs: int, engine: str, until_fail: bool, directory: Pa
         kind = test.attempts[0].engine or engine
         started = time()
         attempts: list[AttemptRecord] = []
-        for attempt in _boots(source, kind, runs, directory, workers):
+        jobs = (Job(nodeid, source, kind, directory / f"run-{number}") for number in range(1, runs + 1))
+        for _, attempt in boots(jobs, min(workers, runs)):
             attempts.append(replace(attempt, number=len(attempts) + 1))
             if until_fail and attempt.kind not in GREEN:
                 break
-    red = any(attempt.kind not in GREEN for attempt in attempts)
+    record = measured_session(session, [(test, attempts)], started, ("flakes", nodeid, "--runs", str(runs)))
+    red = record.exit_status != 0
+    return Measured(record, complete=not (until_fail and red))
+
+
+def measured_session(
+    session: SessionRecord,
+    measured: Iterable[tuple[TestRecord, Sequence[AttemptRecord]]],
+    started: float,
+    command: Sequence[str],
+) -> SessionRecord:
+    """The record of a measurement: the tests of `session` with the attempts that were made of their bytes."""
     seconds = time() - started
-    measured = replace(
-        test,
-        result="failed" if red else "passed",
-        attempts=tuple(attempts),
-        verdict=None,
-        history=None,
-        started=started,
-        seconds=seconds,
-        message="",
-        repro=None,
+    tests = tuple(
+        replace(
+            test,
+            result="failed" if any(attempt.kind not in GREEN for attempt in made) else "passed",
+            attempts=tuple(made),
+            verdict=None,
+            history=None,
+            started=started,
+            seconds=seconds,
+            message="",
+            repro=None,
+        )
+        for test, made in measured
     )
-    record = replace(
+    return replace(
         session,
         id=uuid.uuid4().hex,
         started=started,
         seconds=seconds,
-        argv=("harness", "flakes", nodeid, "--runs", str(runs)),
-        exit_status=int(red),
+        argv=("harness", *command),
+        exit_status=int(any(test.result == "failed" for test in tests)),
         partial=False,
-        tests=(measured,),
+        tests=tests,
     )
-    return Measured(record, complete=not (until_fail and red))
 
 
 def _first(nodeid: str, engine: str, directory: Path) -> tuple[SessionRecord, TestRecord]:
     """The session and the test, from one run through pytest."""
+    session = first_session([nodeid, "-n0"], engine, directory)
+    if len(session.tests) != 1:
+        names = ", ".join(test.nodeid for test in session.tests[:4])
+        raise FlakesError(f"{nodeid} is not one test but {len(session.tests)}: {names or 'none'}; name one")
+    return session, session.tests[0]
+
+
+def first_session(selection: Sequence[str], engine: str, directory: Path) -> SessionRecord:
+    """One pytest session of `selection`, whose attempt directories below `directory` can be booted again.
+
+    Raises:
+        FlakesError: nothing ran, or it left no journal.
+    """
     from harness.report.jsonl import JournalError, read_journal
 
     options = {
@@ -118,7 +155,7 @@ def _first(nodeid: str, engine: str, directory: Path) -> tuple[SessionRecord, Te
     }
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", nodeid, "-n0", "-q", "-p", "no:cacheprovider"),
+            *(sys.executable, "-m", "pytest", *selection, "-q", "-p", "no:cacheprovider"),
             *("--no-reruns", "--ledger", "off"),
             *(str(word) for pair in options.items() for word in pair),
         ],
@@ -133,16 +170,13 @@ def _first(nodeid: str, engine: str, directory: Path) -> tuple[SessionRecord, Te
     if not journals:
         said = [line for line in done.stdout.splitlines() if line.strip()]
         raise FlakesError(
-            f"{nodeid} was not run: " + (said[-1] if said else f"pytest ended with {done.returncode}")
+            f"{' '.join(selection)} was not run: "
+            + (said[-1] if said else f"pytest ended with {done.returncode}")
         )
     try:
-        session = read_journal(journals[-1]).session
+        return read_journal(journals[-1]).session
     except JournalError as error:
         raise FlakesError(str(error)) from error
-    if len(session.tests) != 1:
-        names = ", ".join(test.nodeid for test in session.tests[:4])
-        raise FlakesError(f"{nodeid} is not one test but {len(session.tests)}: {names or 'none'}; name one")
-    return session, session.tests[0]
 
 
 def source_of(test: TestRecord) -> Path:
@@ -158,29 +192,28 @@ def source_of(test: TestRecord) -> Path:
     raise FlakesError(f"{test.nodeid} boots nothing that could be repeated{last}")
 
 
-def _boots(source: Path, engine: str, runs: int, directory: Path, workers: int) -> Iterator[AttemptRecord]:
+def boots(jobs: Iterable[Job], workers: int) -> Iterator[tuple[Job, AttemptRecord]]:
     """Attempts as they end; processes of their own, since a terminal is forked for each boot."""
     pool = ProcessPoolExecutor(
-        max_workers=min(workers, runs),
+        max_workers=workers,
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_worker,
         initargs=(os.getpid(),),
     )
     with pool:
         try:
-            pending: set[Future[str]] = set()
-            left = iter(range(1, runs + 1))
+            pending: dict[Future[str], Job] = {}
+            left = iter(jobs)
             while True:
                 # No more at a time than there are workers, so that a stop is a stop.
-                for number in left:
-                    pending.add(pool.submit(_boot, source, engine, directory / f"run-{number}"))
+                for job in left:
+                    pending[pool.submit(_boot, job.source, job.engine, job.directory)] = job
                     if len(pending) >= workers:
                         break
                 if not pending:
                     return
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield AttemptRecord.from_json(future.result())
+                for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                    yield pending.pop(future), AttemptRecord.from_json(future.result())
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,36 @@ def test_a_rate_with_its_interval_is_measured_and_stored(suite: Bench, tmp_path:
     assert shown.exit_code == 0, shown.output
     assert "2 of 12 failed" in shown.output
     assert "2/12" in shown.output
+
+
+@pytest.mark.parametrize("bad", [(), (3,)], ids=["good", "one bad run"])
+def test_a_hunt_boots_all_tests_until_its_time_is_over(
+    suite: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: tuple[int, ...]
+) -> None:
+    clock = count()  # a second for each look at it: six boots after that of pytest
+    monkeypatch.setattr("harness.hunt.monotonic", lambda: next(clock))
+    suite.fake.does_in_turn(*[BAD_RUN if i in bad else GOOD_RUN for i in range(8)])
+    kept, ledger = tmp_path / "kept", tmp_path / "hunt.sqlite"
+    arguments = ["hunt", "7", "test_it.py", "--engine", "fvp", "-j", "2", "--directory", str(kept)]
+    result = CliRunner().invoke(app, arguments, env={"CORSTONE_LEDGER": str(ledger)})
+    assert result.exit_code == len(bad), result.output
+    assert "1 tests, 7 boots in " in result.output
+    if bad:
+        assert "test_it.py::test_boots: 1 of 7 failed: 14 %" in result.output
+        (evidence,) = kept.glob("test-0/*/console.log")
+        assert f"reproduce: harness repro {evidence.parent}" in result.output
+    else:
+        assert "a rate above 35 % is excluded for each" in result.output
+        assert not list(kept.rglob("console.log"))
+    with Ledger(str(ledger)) as opened:
+        (entry,) = opened.history()["test_it.py::test_boots"]
+    assert (entry.purpose, entry.rate.failures, entry.rate.runs) == ("flakes", len(bad), 7)
+
+
+def test_a_hunt_for_nothing_is_refused(suite: Bench) -> None:
+    result = CliRunner().invoke(app, ["hunt", "5", "test_it.py::test_without_a_boot", "--engine", "fvp"])
+    assert result.exit_code != 0
+    assert "nothing was booted that could be repeated" in result.output + str(result.exception)
 
 
 def test_until_fail_stops_and_is_no_rate(suite: Bench, tmp_path: Path) -> None:
