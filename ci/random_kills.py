@@ -336,6 +336,10 @@ def main() -> int:
             print(f"run {number} of seed {options.seed}, {made}: {error!r}\nevidence: {directory}")
             return 1
         _remove(directory)
+    missed = [victim for victim in VICTIMS if options.runs >= 10 * len(VICTIMS) and not hits[victim]]
+    if missed:
+        print(f"{options.runs} runs, and never hit: {', '.join(missed)}: are they still recognised?")
+        return 1
     print(f"{options.runs} runs, killed: {dict(hits)}; nothing left over, lost or doubled")
     return 0
 

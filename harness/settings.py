@@ -18,7 +18,13 @@ FLAKY = ("fail", "warn")
 
 _PREFIX = "CORSTONE_"
 # Of our own tests and child processes, no options.
-_PRIVATE = ("CORSTONE_UPSTREAM_", "CORSTONE_DEMO_", "CORSTONE_MUTATIONS", "CORSTONE_FUZZ_")
+_PRIVATE = (
+    "CORSTONE_UPSTREAM_",
+    "CORSTONE_DEMO_",
+    "CORSTONE_MUTATIONS",
+    "CORSTONE_FUZZ_",
+    "CORSTONE_STANDIN_",
+)
 
 
 class SettingsError(ValueError):
@@ -107,6 +113,7 @@ OPTIONS = (
         "quarantine", "", "YAML file of tests that may fail for a while (default: quarantine.yaml, if any)"
     ),
     Option("quarantine-only", "", "run only the tests of the quarantine file", switch=True),
+    Option("checkout", "", "directory whose git revision is tested (default: pytest's root directory)"),
     Option("base-revision", "origin/main", "revision that this branch is compared with"),
     Option("report-dir", "", "directory for report.html, junit.xml, testplan.md and the session's journal"),
     Option(
@@ -149,6 +156,7 @@ class Settings:
     quarantine: Path | None = None
     quarantine_only: bool = False
     base_revision: str = "origin/main"
+    checkout: Path | None = None
 
 
 def resolve(
@@ -203,6 +211,7 @@ def _settings(values: Mapping[str, tuple[str, ...]]) -> Settings:
         quarantine=Path(one("quarantine")).absolute() if one("quarantine") else None,
         quarantine_only=_on("--quarantine-only", one("quarantine-only")),
         base_revision=one("base-revision"),
+        checkout=Path(one("checkout")).absolute() if one("checkout") else None,
         report_dir=Path(one("report-dir")).absolute() if one("report-dir") else None,
         junit_plain=_on("--junit-plain", one("junit-plain")),
         shard=_shard(one("shard")) if one("shard") else None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from harness.engines.directory import file_sha256
 from harness.firmware.sources import source_root
 
 _KERNEL = Path("kernels/op_quantize_per_tensor.cpp")
@@ -56,11 +55,6 @@ def bucket_of(data: bytes) -> int:
     for byte in data:
         value = (value ^ byte) * 16777619 & 0xFFFF_FFFF
     return value % _BUCKETS
-
-
-def digest_of(elf: Path) -> str:
-    """SHA-256 of a file."""
-    return file_sha256(elf)
 
 
 def choose_bucket(elf: Path, bucket: int) -> None:

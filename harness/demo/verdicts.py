@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.demo import planted, wrapper
+from harness.engines.directory import file_sha256
 from harness.records import TestRecord
 from harness.report.jsonl import read_journal
 from harness.settings import default_cache
@@ -20,7 +21,7 @@ _TARGET = target_named("m55")
 # Enough processes that a run of a second takes many: 16 to a core.
 _BURNERS = 16
 # Variables of an outer session, which must not reach the inner one.
-_OWN = ("CORSTONE_", "PYTEST_")
+_OUTER = ("CORSTONE_", "PYTEST_")
 
 
 @dataclass(frozen=True)
@@ -97,9 +98,7 @@ def _session(work: Path, fault: Fault, seed: int) -> Shown:
     place.mkdir(parents=True)
     cache = _cache(work, place, fault)
     environment = {
-        **{
-            name: value for name, value in os.environ.items() if not name.startswith(("CORSTONE_", "PYTEST_"))
-        },
+        **{name: value for name, value in os.environ.items() if not name.startswith(_OUTER)},
         "CORSTONE_DEMO_FAULT": fault.name,
         "CORSTONE_DEMO_SEED": str(seed),
         "CORSTONE_DEMO_MARKER": str(place / "crashed"),
@@ -164,7 +163,7 @@ def _aim(work: Path, place: Path, seed: int, environment: Mapping[str, str]) -> 
             environment,
         )
         digest = test.attempts[0].hashes["elf"]
-        (elf,) = [path for path in _runners(work) if planted.digest_of(path) == digest]
+        (elf,) = [path for path in _runners(work) if file_sha256(path) == digest]
         runners.write_text(str(elf))
     planted.choose_bucket(Path(runners.read_text()), planted.bucket_of(_input(seed)))
 

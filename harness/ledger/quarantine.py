@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +17,10 @@ from typing import Any
 
 import yaml
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion
 
+from harness.ledger.fingerprint import DEPENDENCIES
 from harness.targets import target_named
 
 DEFAULT_FILE = "quarantine.yaml"
@@ -176,7 +178,11 @@ def _problems(fields: Any) -> list[str]:
         found.append(f"expires '{fields['expires']}' is no date (YYYY-MM-DD)")
     if until := fields.get("until"):
         try:
-            if not Requirement(str(until)).specifier:
+            wanted = Requirement(str(until))
+            if canonicalize_name(wanted.name) not in map(canonicalize_name, DEPENDENCIES):
+                known = ", ".join(DEPENDENCIES)
+                found.append(f"until '{until}' is of none of the versions that are recorded: {known}")
+            elif not wanted.specifier:
                 found.append(f"until '{until}' has no version, e.g. ethos-u-vela>5.1")
         except InvalidRequirement:
             found.append(f"until '{until}' is no version bound, e.g. ethos-u-vela>5.1")
@@ -195,15 +201,19 @@ def _entry(number: int, fields: Mapping[str, Any]) -> Quarantined:
 
 
 def _date(value: object) -> date | None:
-    if value in (None, "") or isinstance(value, date):
-        return value if isinstance(value, date) else None
-    return date.fromisoformat(str(value))
+    if value in (None, ""):
+        return None
+    if isinstance(value, datetime):
+        return value.date()
+    return value if isinstance(value, date) else date.fromisoformat(str(value))
 
 
 def _arrived(until: str, versions: Mapping[str, str]) -> bool:
     wanted = Requirement(until)
+    found = {canonicalize_name(name): version for name, version in versions.items()}
     try:
-        return wanted.name in versions and wanted.specifier.contains(versions[wanted.name], prereleases=True)
+        version = found.get(canonicalize_name(wanted.name))
+        return version is not None and wanted.specifier.contains(version, prereleases=True)
     except InvalidVersion:
         return False
 

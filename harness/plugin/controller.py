@@ -17,7 +17,7 @@ from harness.ledger import session as ledger
 from harness.ledger.fingerprint import fingerprint
 from harness.plugin import crashes
 from harness.plugin.deadline import reached
-from harness.plugin.exits import exit_status
+from harness.plugin.exits import BROKEN, exit_status
 from harness.plugin.gather import Open, merged, record_of, worker_of
 from harness.plugin.options import SETTINGS
 from harness.plugin.quarantine import expired_entries
@@ -62,12 +62,14 @@ class Controller:
         self._collected: tuple[str, ...] = ()
         self._copies = 1
         self._collection_errors = 0
+        self._failed_reports = 0
         self._reporter: report_session.Reporter | None = None
         self._session = self._begin()
         self.finished: Finished | None = None
 
     def _begin(self) -> SessionRecord:
-        revision = revision_of(self._config.rootpath, self._settings.base_revision)
+        checkout = self._settings.checkout or self._config.rootpath
+        revision = revision_of(checkout, self._settings.base_revision)
         return SessionRecord(
             id=uuid.uuid4().hex,
             started=time(),
@@ -102,6 +104,7 @@ class Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the report of one phase; the teardown's closes the test."""
         worker = worker_of(report)
+        self._failed_reports += report.failed and not hasattr(report, "wasxfail")
         key = (report.nodeid, worker if self._each else "")
         entry = self._open.setdefault(key, Open(worker))
         entry.reports.append(report)
@@ -119,9 +122,13 @@ class Controller:
         for key, entry in sorted(self._open.items()):
             self._close(key, self._incomplete(key[0], entry))
         status, lost = int(session.exitstatus), self._lost()
-        stopped = bool(session.shouldstop or session.shouldfail)
         record = self._classified(self._complete(status, bool(lost)))
-        unknown = self._collection_errors + (0 if stopped else len(lost)) + len(expired_entries(self._config))
+        if session.shouldstop or session.shouldfail:
+            # A stop that was asked for; but where no test is red, those that were not run are not green.
+            lost = () if any(test.result in (*BROKEN, "flaky") for test in record.tests) else lost
+        # Of other plugins, e.g. a coverage that is too low.
+        other = session.testsfailed - self._failed_reports - self._collection_errors
+        unknown = self._collection_errors + len(lost) + len(expired_entries(self._config)) + max(0, other)
         flaky_fails = self._settings.flaky == "fail"
         asked = frozenset(self._asked)
         status = exit_status(status, record.tests, asked, flaky_fails, unknown)
@@ -131,7 +138,7 @@ class Controller:
         if self._reporter is not None:
             flakes = [FlakeRow(**asdict(row)) for row in ledger.flake_table(record, self._settings)]
             written += self._reporter.finish(record, flakes)
-        self.finished = Finished(record, asked, () if stopped else lost, tuple(written))
+        self.finished = Finished(record, asked, lost, tuple(written))
         self._recount(record)
 
     def _start(self, ids: Sequence[str]) -> None:

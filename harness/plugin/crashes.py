@@ -11,6 +11,7 @@ from harness.console.events import read_events
 from harness.console.evidence import LOG_NAME, phase_after
 from harness.flow import Attempt, ConsoleLine
 from harness.outcomes import Outcome, OutcomeClass, Phase
+from harness.plugin.deadline import seconds_left
 from harness.plugin.gather import bounded, record_of, reports_of
 from harness.plugin.isolated import Ended, run_isolated
 from harness.plugin.options import SETTINGS
@@ -44,7 +45,7 @@ def resolve(config: pytest.Config, test: TestRecord, nodeid: str) -> TestRecord:
     found = decide([first], Means(), spent)
     if not isinstance(found, Conclusion):
         with budget.counted():
-            limit = min(max(budget.seconds - budget.spent().seconds, _LEAST), _MOST)
+            limit = min(max(budget.seconds - budget.spent().seconds, _LEAST), _MOST, seconds_left(config))
             directory = (
                 workspace.directory / f"rerun-{crash.number}-{len(list(workspace.directory.iterdir()))}"
             )
@@ -113,6 +114,9 @@ def _again(test: TestRecord, ended: Ended) -> TestRecord | None:
 
 def _trial(again: TestRecord | None, ended: Ended) -> Trial:
     changed = "process of its own"
+    if again is None and not ended.results and (ended.status or 0) > 0:
+        how = f"pytest ended with status {ended.status} and ran nothing, see {ended.log}"
+        return Trial(Rung.SAME_BYTES, Outcome(Phase.LAUNCH, OutcomeClass.PARTIAL, how), changed)
     if again is None:
         how = "did not end" if ended.status is None else f"ended with status {ended.status}"
         outcome = Outcome(Phase.LAUNCH, OutcomeClass.WORKER_CRASH, f"the process {how}, see {ended.log}")

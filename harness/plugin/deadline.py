@@ -9,6 +9,8 @@ import os
 import signal
 import threading
 from contextlib import suppress
+from math import inf
+from time import monotonic
 
 import psutil
 import pytest
@@ -23,12 +25,18 @@ class Deadline:
 
     def __init__(self, config: pytest.Config, seconds: float) -> None:
         self._config = config
+        self._at = monotonic() + seconds
         self._timer = threading.Timer(seconds, self._end)
         self._timer.daemon = True
         self._lock = threading.Lock()
         self._over = False
         self.message = f"ended by the session limit of {seconds:g} s [--session-limit]"
         self.reached = False
+
+    @property
+    def left(self) -> float:
+        """Seconds until the limit; 0 beyond it."""
+        return max(0.0, self._at - monotonic())
 
     def pytest_sessionstart(self) -> None:
         """The clock begins."""
@@ -57,6 +65,12 @@ class Deadline:
             for process in descendants(os.getpid()):
                 with suppress(psutil.Error):
                     process.kill()
+
+
+def seconds_left(config: pytest.Config) -> float:
+    """Until the session limit; infinite without one."""
+    found = config.pluginmanager.get_plugin(NAME)
+    return found.left if isinstance(found, Deadline) else inf
 
 
 def reached(config: pytest.Config) -> str:

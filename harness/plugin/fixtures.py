@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -166,7 +167,8 @@ def directory_of(item: pytest.Item, number: int) -> Path:
         readable = re.sub(r"[^\w.-]+", "_", item.nodeid).strip("_")[-100:]
         name = f"{readable}-{sha256(item.nodeid.encode()).hexdigest()[:8]}"
         directory = artifacts / name / f"attempt-{number}"
-        directory.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(directory, ignore_errors=True)  # of an earlier session
+        directory.mkdir(parents=True)
     item.config.stash[WORKSPACE].note(directory=str(directory))
     return directory
 

@@ -157,7 +157,7 @@ def resolve(item: pytest.Item, attempt: Attempt) -> Conclusion | None:
     if attempt.number in state.conclusions:
         return state.conclusions[attempt.number]
     judged = state.judged.get(attempt.number)
-    if judged is None or state.harness is None or state.directory is None or _expected_to_fail(item):
+    if judged is None or state.harness is None or state.directory is None or expected_to_fail(item):
         return None
     budget = item.config.stash[WORKSPACE].budget(state.harness.settings)
     ladder = Ladder(state.harness, state.directory, budget, turns(item.config), _relower(item, judged))
@@ -211,7 +211,8 @@ def describe(attempt: Attempt, conclusion: Conclusion | None = None) -> str:
     return "\n".join(lines)
 
 
-def _expected_to_fail(item: pytest.Item) -> bool:
+def expected_to_fail(item: pytest.Item) -> bool:
+    """True for a test with an xfail marker that holds."""
     xfailed = item.stash.get(xfailed_key, None)
     return xfailed is not None and not item.config.option.runxfail
 

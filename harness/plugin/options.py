@@ -6,6 +6,7 @@ import pytest
 
 from harness.flow import Case
 from harness.plugin.shards import Shard, read_durations
+from harness.plugin.workspace import is_alone
 from harness.settings import OPTIONS, Option, Settings, SettingsError, resolve
 from harness.targets import target_named
 
@@ -47,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except (SettingsError, KeyError) as error:
         raise pytest.UsageError(str(error.args[0])) from error
     config.stash[SETTINGS] = settings
-    if settings.shard is not None:
+    if settings.shard is not None and not is_alone(config):
         config.pluginmanager.register(Shard(*settings.shard, durations), "corstone-shard")
 
 

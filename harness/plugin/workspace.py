@@ -105,6 +105,11 @@ def enter(config: pytest.Config) -> Workspace:
     return Workspace(Path(tempfile.mkdtemp(prefix="corstone-session-")), MAIN)
 
 
+def is_alone(config: pytest.Config) -> bool:
+    """True in the process of one test that is run again (`isolated`)."""
+    return "corstone_attempts" in getattr(config, "workerinput", {})
+
+
 def hand_over(config: pytest.Config, given: dict[str, Any]) -> None:
     """Tell a new worker where the workspace is."""
     given[_INPUT] = str(config.stash[WORKSPACE].directory)

@@ -24,7 +24,7 @@ from harness.firmware.elf import read_elf
 from harness.flow import Attempt, Program, RunSpec
 from harness.outcomes import HarnessError, OutcomeClass
 from harness.redact import redact, redact_paths
-from harness.repro.confined import BundleError, checked_name, copy_inside, read_text, unzip
+from harness.repro.confined import LARGEST_BUNDLE, BundleError, checked_name, copy_inside, read_text, unzip
 from harness.repro.manifest import MANIFEST_NAME, BundleRecord, VelaRecord
 from harness.repro.origin import ORIGIN_NAME, is_own, sign
 from harness.reruns.trial import hashes_of, trial_of
@@ -32,8 +32,6 @@ from harness.targets import TARGETS, Target
 
 GRAPH_NAME = "graph.tosa"  # what a refused lowering keeps
 _TEXTS = (".json", ".log", ".txt", ".md")
-# Room that copying a bundle may take, see `confined`.
-_LARGEST = 2 << 30
 
 
 @dataclass(frozen=True)
@@ -300,7 +298,7 @@ def pack(path: Path, archive: Path, cache: Path) -> None:
     bundle = read_bundle(path, cache)
     with tempfile.TemporaryDirectory(prefix="harness-pack-") as name:
         copy = Path(name)
-        room = _LARGEST
+        room = LARGEST_BUNDLE
         for file in sorted(path.iterdir()):
             if file.is_file() and not file.is_symlink() and file.name != ORIGIN_NAME:
                 room = copy_inside(path, file.name, copy, room)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import shutil
 import stat
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 # [bytes] of one bundle, unpacked; of its largest text.
 LARGEST_BUNDLE = 2 << 30
+# What reading a damaged archive raises.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 LARGEST_TEXT = 4 << 20
 _MOST_FILES = 4096
 _BLOCK = 1 << 20
@@ -98,7 +102,7 @@ def unzip(archive: Path, target: Path, largest: int = LARGEST_BUNDLE) -> None:
                     room = _copy(file, copy, room, name)  # type: ignore[arg-type]
     except FileExistsError as error:
         raise BundleError(f"{archive.name} has {Path(error.filename).name} twice") from error
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+    except (*_DAMAGED, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
         if isinstance(error, BundleError):
             raise
         raise BundleError(f"{archive.name} is no zip file that can be read: {error}") from error

@@ -11,7 +11,7 @@ from harness.standin.parameters import Parameter, known_parameters, near_names
 from harness.targets import FVP_BOARDS, FVP_SSE300_U55, Board
 
 COMMAND_LINE_LIMIT = 256  # characters of semihosting-cmd_line that reach the program
-NPU_TRACE = "CORSTONE_NPU_TRACE"  # environment variable
+NPU_TRACE = "CORSTONE_STANDIN_NPU_TRACE"  # environment variable
 _ADDRESS_LIMIT = 1 << 32
 
 HELP = """\

@@ -16,7 +16,15 @@ import pytest
 from harness.flow import Attempt
 from harness.outcomes import Outcome, OutcomeClass, Phase
 from harness.plugin.gather import FLAKY
-from harness.plugin.judging import describe, keep_bundle, next_number, record, state_of, turns
+from harness.plugin.judging import (
+    describe,
+    expected_to_fail,
+    keep_bundle,
+    next_number,
+    record,
+    state_of,
+    turns,
+)
 from harness.plugin.options import SETTINGS
 from harness.plugin.workspace import WORKSPACE
 from harness.upstream.boot import boot, ended_well
@@ -111,7 +119,10 @@ class UpstreamPlugin:
         state = state_of(item)
         if call.when != "call" or not state.attempts:
             return report
-        expected = hasattr(report, "wasxfail")
+        # Whether a marker or a call expects the failure is put into the report only later.
+        expected = expected_to_fail(item) or (
+            call.excinfo is not None and isinstance(call.excinfo.value, pytest.xfail.Exception)
+        )
         last = state.attempts[-1]
         if ended_well(last) and report.failed and call.excinfo is not None and not expected:
             last = replace(last, outcome=_wrong(call.excinfo))

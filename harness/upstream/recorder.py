@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ class Record:
 
     Attributes:
         id: file, function and parameters, as pytest prints them.
-        result: passed, failed, xfailed, xpassed or skipped.
+        result: passed, failed, xfailed, xpassed or skipped; "error" for a file that cannot be collected, and
+            "not run" for a test that was selected and left nothing.
         boots: runs that the simulator finished for it.
         seconds: duration of its set-up, call and teardown.
         reason: of a skip or xfail, or the last line of a failure.
@@ -52,6 +53,7 @@ class Recorder:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._reports: dict[str, list[pytest.TestReport]] = {}
+        self._selected: dict[str, None] = {}
         self._boots = 0
 
     @pytest.hookimpl(trylast=True)
@@ -65,11 +67,23 @@ class Recorder:
             config.hook.pytest_deselected(items=items[:])
             items[:] = kept
 
-    def pytest_collection_finish(self) -> None:
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Prepare torch, which upstream's conftest has imported by now."""
         from harness.aot.tuning import tune_export
 
         tune_export()
+        self._select(item.nodeid for item in session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """The selection of a worker; xdist's controller collects nothing itself."""
+        self._select(ids)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file that cannot be collected has tests that nobody misses: it is a record of its own."""
+        if report.failed and self._path is not None:
+            text = str(report.longrepr).strip().splitlines()
+            self._put(Record(_short(report.nodeid), "error", 0, 0.0, text[-1][:300] if text else ""))
 
     def pytest_sessionstart(self) -> None:
         """Count upstream's own runs of the simulator."""
@@ -106,12 +120,22 @@ class Recorder:
         for reports in self._reports.values():
             self._write(reports)
         self._reports.clear()
+        for nodeid in self._selected:
+            self._put(Record(_short(nodeid), "not run", 0, 0.0, "selected, and left no result"))
+
+    def _select(self, ids: Iterable[str]) -> None:
+        if self._path is not None:
+            self._selected |= dict.fromkeys(ids)
 
     def _write(self, reports: list[pytest.TestReport]) -> None:
+        self._selected.pop(reports[0].nodeid, None)
+        self._put(summarise(reports))
+
+    def _put(self, record: Record) -> None:
         assert self._path is not None
         # One line a write: a killed session leaves whole records.
         with self._path.open("a") as stream:
-            stream.write(json.dumps(asdict(summarise(reports))) + "\n")
+            stream.write(json.dumps(asdict(record)) + "\n")
 
 
 def summarise(reports: list[pytest.TestReport]) -> Record:
@@ -121,12 +145,18 @@ def summarise(reports: list[pytest.TestReport]) -> Record:
     decisive = worst or next((report for report in reports if report.when == "call"), reports[0])
     properties = {name: value for report in reports for name, value in report.user_properties}
     return Record(
-        id=decisive.nodeid.rpartition("/")[2],
+        id=_short(decisive.nodeid),
         result=_result(decisive),
         boots=int(str(properties.get("boots", 0))),
         seconds=round(sum(report.duration for report in reports), 3),
         reason=_reason(decisive),
     )
+
+
+def _short(nodeid: str) -> str:
+    """File, function and parameters."""
+    path, separator, rest = nodeid.partition("::")
+    return path.rpartition("/")[2] + separator + rest
 
 
 def _result(report: pytest.TestReport) -> str:

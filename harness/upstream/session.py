@@ -20,6 +20,7 @@ from pathlib import Path
 from harness.engines import select_engine
 from harness.firmware.build import RunnerRequest, build_runner, known_operators
 from harness.firmware.sources import executorch_root
+from harness.ledger.quarantine import DEFAULT_FILE
 from harness.plugin.exits import NOTHING_RAN, ONLY_FLAKY
 from harness.settings import Settings
 from harness.upstream import expectations
@@ -30,6 +31,7 @@ from harness.upstream.suites import Placement, options_error, suite_named
 Progress = Callable[[str], None]
 # Options of pytest that name a place; relative ones are the caller's, not pytest's directory.
 _PLACES = (
+    "--ledger",
     "--report-dir",
     "--artifacts",
     "--shard-durations",
@@ -125,9 +127,25 @@ def _pytest(run: SuiteRun, root: Path, records: Path, paths: Sequence[str], sett
         "CORSTONE_ENGINE": settings.engine,
         "CORSTONE_CACHE": str(settings.cache),
     }
+    environment |= _of_the_caller()
     # Workers share the cores already.
     environment.setdefault("OMP_NUM_THREADS", "1")
     return subprocess.run(command, cwd=root, env=environment, check=False).returncode
+
+
+def _of_the_caller() -> dict[str, str]:
+    """What the session has to know of the directory that the command was called in."""
+    names = [option.replace("-", "_").upper() for option in _PLACES]
+    given = {f"CORSTONE{name[1:]}": os.environ.get(f"CORSTONE{name[1:]}", "") for name in names}
+    found = {name: _absolute(value) for name, value in given.items() if value}
+    if Path(DEFAULT_FILE).is_file():
+        found.setdefault("CORSTONE_QUARANTINE", _absolute(DEFAULT_FILE))
+    return {"CORSTONE_CHECKOUT": str(Path.cwd()), **found}
+
+
+def _absolute(value: str) -> str:
+    """A path from the caller's directory; a ledger may be a URL, or off."""
+    return value if value == "off" or "://" in value else str(Path(value).absolute())
 
 
 def _placed(arguments: Sequence[str]) -> Iterator[str]:
@@ -136,9 +154,9 @@ def _placed(arguments: Sequence[str]) -> Iterator[str]:
     for word in arguments:
         option, equals, value = word.partition("=")
         if before in _PLACES:
-            yield str(Path(word).absolute())
+            yield _absolute(word)
         elif equals and option in _PLACES:
-            yield f"{option}={Path(value).absolute()}"
+            yield f"{option}={_absolute(value)}"
         else:
             yield word
         before = word

@@ -197,13 +197,13 @@ def test_mutations_raise_nothing_else(programs: dict[str, Program], bundle: byte
     read = read_bundle if name == "bundle" else read_program
     refused = 0
     for mutant in mutations(data, 1500):
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             read(mutant)
         except HarnessError:
             invalid(lambda mutant=mutant: read(mutant))  # type: ignore[misc]
             refused += 1
-        assert time.perf_counter() - start < 2
+        assert time.process_time() - start < 2
     assert refused > 100
 
 
@@ -256,6 +256,6 @@ def test_counts_and_types_must_fit_the_method(programs: dict[str, Program]) -> N
 
 def test_shared_offsets_cannot_blow_up(programs: dict[str, Program]) -> None:
     data = build_bundle(programs["linear"].pte.read_bytes(), 20_000, 0, cases=20_000)
-    start = time.perf_counter()
+    start = time.process_time()
     invalid(lambda: read_bundle(data))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

@@ -62,7 +62,7 @@ def test_output_speed(firmware: Firmware, run_320: RunStandin) -> None:
     begin = time.monotonic()
     run = run_320(firmware("lines", CORSTONE_320), "-q", *SEMIHOSTING_320)
     assert len(run.stdout) == 4000
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 60
 
 
 def test_memory_that_qemu_lacks(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_trace(run_job: RunJob, tmp_path: Path) -> None:
     words = [*copy(0, 16, 8), STOP]
     for option, variables in (
         (["--npu-trace", "by option"], {}),
-        ([], {"CORSTONE_NPU_TRACE": "by variable"}),
+        ([], {"CORSTONE_STANDIN_NPU_TRACE": "by variable"}),
     ):
         assert run_job(FVP_SSE300_U55, words, *option, variables=variables).returncode == 0
     first, second = ((tmp_path / name).read_text() for name in ("by option", "by variable"))

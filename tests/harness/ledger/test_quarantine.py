@@ -70,7 +70,8 @@ def test_an_entry_matches_by_pattern_target_and_signature() -> None:
         ("- pattern: x", ["no reason", "no ticket", "no owner", "no end"]),
         ("- {pattern: x, reason: ' ', ticket: t, owner: o, expires: 2027-01-01}", ["no reason"]),
         ("- {pattern: x, reason: r, ticket: t, owner: o, expires: soon}", ["is no date"]),
-        ("- {pattern: x, reason: r, ticket: t, owner: o, until: vela}", ["has no version"]),
+        ("- {pattern: x, reason: r, ticket: t, owner: o, until: ethos-u-vela}", ["has no version"]),
+        ("- {pattern: x, reason: r, ticket: t, owner: o, until: nosuch>5}", ["none of the versions"]),
         ("- {pattern: x, reason: r, ticket: t, owner: o, until: '>>'}", ["is no version bound"]),
         ("- {pattern: x, reason: r, ticket: t, owner: o, until: a>1, target: u99}", ["u99"]),
         (
@@ -232,6 +233,18 @@ def test_more(x):
 """
 
 
+# As one that demands a share of covered lines.
+OTHER_PLUGIN = """
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session):
+    yield
+    session.testsfailed += 1
+    return True
+"""
+
+
 def file_entry(pattern: str, expires: str = "2099-01-01") -> str:
     return f"- {{pattern: '{pattern}', reason: known, ticket: t, owner: o, expires: {expires}}}\n"
 
@@ -248,6 +261,23 @@ def test_catalogue_D2_a_quarantined_test_leaves_its_neighbours_alone(pytester: p
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*1 failed, 3 passed, 1 quarantined*"])
     assert inner(pytester, file_entry("test_suite.py::test_bad"), "-k", "not worse").ret == 0
+
+
+def test_a_stop_at_a_quarantined_failure_is_not_green_for_what_was_not_run(pytester: pytest.Pytester) -> None:
+    result = inner(pytester, file_entry("test_suite.py::test_bad"), "-x")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["3 selected tests were never run:"])
+    pytester.makeconftest(OTHER_PLUGIN)
+    assert inner(pytester, file_entry("test_suite.py::test_bad"), "-k", "bad").ret == 1, "another plugin's"
+
+
+def test_a_date_with_a_time_is_a_date(write: Callable[[str], Path]) -> None:
+    (made,) = load(write(file_entry("x", "2020-01-01 12:00:00"))).entries
+    assert made.expires == date(2020, 1, 1)
+
+
+def test_names_of_versions_are_canonical() -> None:
+    assert entry(until="Ethos_U.Vela>5.0").state(TODAY, {"ethos-u-vela": "5.1.0"}) is not State.ACTIVE
 
 
 def test_catalogue_R7_an_expired_entry_is_red(pytester: pytest.Pytester) -> None:

@@ -156,6 +156,16 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, settings: Settings, data:
         pass
 
 
+def test_a_damaged_archive_is_refused(tmp_path: Path, settings: Settings) -> None:
+    archive = archive_of(tmp_path, ("runspec.json", bytes(range(256)) * 40))
+    data = bytearray(archive.read_bytes())
+    start = data.index(b"runspec.json") + len("runspec.json")
+    data[start : start + 8] = bytes([0xFF] * 8)
+    archive.write_bytes(data)
+    with pytest.raises(BundleError, match="no zip file"), opened(archive, settings.cache):
+        pass
+
+
 @pytest.mark.parametrize("name", ["runspec.json", "bundle.json"])
 @pytest.mark.parametrize(
     "text",

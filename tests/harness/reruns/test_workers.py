@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from harness.records import TestRecord
 from tests.harness.bench import Fake
 from tests.harness.reruns.conftest import HANGS, Run
 
@@ -120,6 +121,15 @@ def test_catalogue_P3_a_dead_worker_has_test_phase_and_memory(
     assert attempt.directory is not None
     assert "test_it.py::test_one" in attempt.summary
     assert "MB" in attempt.summary
+
+
+def test_a_crash_in_a_shard_is_run_again(session: Run, pytester: pytest.Pytester) -> None:
+    records: dict[str, TestRecord] = {}
+    for number in (1, 2):
+        done = session(ONCE, "-n", "1", "--shard", f"{number}/2", own_process=True)
+        records |= done.tests
+    assert records.keys() == NAMES
+    assert records["test_dies"].result == "flaky"
 
 
 HANGING = {
