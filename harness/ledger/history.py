@@ -43,7 +43,6 @@ def classify_test(question: Question, skewed: Mapping[str, int] | None = None) -
     """
     rules: tuple[Rule, ...] = (
         _promote,
-        _quarantined,
         lambda q: infrastructure_of(q.test, q.situation),
         _flaky,
         _new_test,
@@ -69,13 +68,6 @@ def _promote(q: Question) -> HistoryRecord | None:
     found = promotion(q.test.nodeid, (*q.before, *q.again), q.environment, now_passes=True)
     rate = found.rate.failures / found.rate.runs
     return HistoryRecord("PROMOTE", found.reason, rate, found.since or None)
-
-
-def _quarantined(q: Question) -> HistoryRecord | None:
-    if q.test.result != "quarantined":
-        return None
-    reason = q.test.message.strip().splitlines()[0] if q.test.message.strip() else "see the quarantine file"
-    return HistoryRecord("QUARANTINED", reason, _share(q.before), None)
 
 
 def infrastructure_of(test: TestRecord, situation: Situation) -> HistoryRecord | None:
