@@ -59,12 +59,25 @@ def model_case(name: str, target: Target, seed: int = 0) -> Case:
         from harness.aot import networks
 
         make: Callable[..., Any] = getattr(networks, model.network)
-        return make(**model.options)
+        return placed(make(**model.options))
 
     def inputs(rng: Any) -> tuple[Any, ...]:
-        return tuple(_normal(shape, rng) for shape in model.shapes)
+        return tuple(placed(_normal(shape, rng)) for shape in model.shapes)
+
+    def placed(value: Any) -> Any:
+        # The convolutions of Cortex-M take channels-last images and weights; Vela brings its own layouts.
+        return value if target.npu is not None else _channels_last(value)
 
     return Case(module, inputs, target, seed=seed, name=name)
+
+
+def _channels_last(value: Any) -> Any:
+    """A module, or a tensor of four dimensions, in that memory format; anything else as it is."""
+    import torch
+
+    if isinstance(value, torch.nn.Module) or (isinstance(value, torch.Tensor) and value.dim() == 4):
+        return value.to(memory_format=torch.channels_last)
+    return value
 
 
 def _normal(shape: tuple[Any, ...], rng: Any) -> Any:

@@ -109,8 +109,10 @@ def parse_schema(text: str) -> tuple[str, tuple[Argument, ...], tuple[str, ...]]
             arguments.append(_argument(piece, keyword_only))
     result = match["returns"].strip()
     returns = tuple(map(_return, _split(result[1:-1] if result.startswith("(") else result)))
-    outputs = tuple(a.alias for a in arguments if a.alias is not None)
-    if not outputs or returns != outputs:
+    written = [a for a in arguments if a.alias is not None]
+    # A list of outputs is not returned.
+    outputs = tuple(a.alias for a in written if a.alias is not None and not a.is_list)
+    if not written or returns != outputs:
         raise SchemaError(f"{match['name']}: returns {returns or 'nothing'}, but its outputs are {outputs}")
     return match["name"], tuple(arguments), returns
 
@@ -163,9 +165,9 @@ def cpp_type(argument: Argument) -> str:
     if not known or (argument.optional_elements and argument.base != "Tensor"):
         raise SchemaError(f"argument '{argument.name}': no kernel can take a {argument.base}")
     if argument.alias is not None:
-        if argument.base != "Tensor" or argument.is_list or argument.optional:
-            raise SchemaError(f"argument '{argument.name}': only a plain tensor can be an output")
-        return "Tensor&"
+        if argument.base != "Tensor" or argument.optional or argument.optional_elements:
+            raise SchemaError(f"argument '{argument.name}': only tensors can be outputs")
+        return "const ArrayRef<Tensor>&" if argument.is_list else "Tensor&"
     if argument.is_list:
         inner = f"std::optional<{element}>" if argument.optional_elements else element
         element = f"ArrayRef<{inner}>"
@@ -274,7 +276,8 @@ executorch::runtime::Error register_operators() {{
 def _declaration(operator: Operator) -> str:
     namespace, function = operator.kernel.rsplit("::", 1)
     returns = ", ".join("Tensor&" for _ in operator.returns)
-    result = returns if len(operator.returns) == 1 else f"std::tuple<{returns}>"
+    many = f"std::tuple<{returns}>" if operator.returns else "void"
+    result = returns if len(operator.returns) == 1 else many
     parameters = ", ".join(["KernelRuntimeContext&", *map(cpp_type, operator.arguments)])
     return (
         f"namespace {namespace} {{\n"

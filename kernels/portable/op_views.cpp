@@ -151,6 +151,30 @@ Tensor& select_copy_int_out(KernelRuntimeContext& context, const Tensor& self, i
   return out;
 }
 
+void split_with_sizes_copy_out(KernelRuntimeContext& context, const Tensor& self,
+                               const ArrayRef<int64_t>& split_sizes, int64_t dim,
+                               const ArrayRef<Tensor>& out) {
+  const Check check(context, "split_with_sizes_copy");
+  const size_t rank = self.sizes().size();
+  if (!check.usable(self, "self") || !check.that(rank > 0, "self has no dimension") ||
+      !kernels::normalize_dim(check, dim, rank) ||
+      !check.that(split_sizes.size() == out.size(), "out has another number of parts")) {
+    return;
+  }
+  const auto axis = static_cast<size_t>(dim);
+  int64_t first = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!check.range(split_sizes[i], "size of a part", 0, self.sizes()[axis] - first)) return;
+    Draft draft(self);
+    draft.view.offset = first * draft.view.strides[axis];
+    draft.set(axis, static_cast<SizesType>(split_sizes[i]), draft.view.strides[axis]);
+    Tensor part = out[i];  // a handle of the same tensor
+    if (!kernels::move_checked(check, self, draft.view, draft.shape, part)) return;
+    first += split_sizes[i];
+  }
+  check.that(first == self.sizes()[axis], "the parts do not make up self");
+}
+
 Tensor& slice_copy_Tensor_out(KernelRuntimeContext& context, const Tensor& self, int64_t dim,
                               const std::optional<int64_t>& start,
                               const std::optional<int64_t>& end, int64_t step, Tensor& out) {

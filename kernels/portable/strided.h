@@ -92,10 +92,10 @@ inline bool move_elements(const Tensor& in, const View& view, Tensor& out) {
 }
 
 // Checks `in`, gives `out` the shape, and moves the elements.
-inline void move_checked(const Check& check, const Tensor& in, const View& view, const Shape& shape,
+inline bool move_checked(const Check& check, const Tensor& in, const View& view, const Shape& shape,
                          Tensor& out) {
-  if (!check.resize(out, shape.sizes()) || !check.tensor(out, "out", in.scalar_type())) return;
-  check.that(move_elements(in, view, out), "the type of self has no kernel");
+  return check.resize(out, shape.sizes()) && check.tensor(out, "out", in.scalar_type()) &&
+         check.that(move_elements(in, view, out), "the type of self has no kernel");
 }
 
 // Turns a dimension that may count from the end into one from the front.

@@ -408,6 +408,22 @@ def test_refused(tmp_path: Path, op: str, arguments: tuple[Value, ...], message:
     assert message in result.log
 
 
+@pytest.mark.parametrize(
+    ("sizes", "parts", "message"),
+    [
+        ([1, 2], 1, "another number of parts"),
+        ([4], 1, "size of a part is 4"),
+        ([-1, 4], 2, "size of a part is -1"),
+        ([1], 1, "do not make up self"),
+    ],
+)
+def test_refused_splits(tmp_path: Path, sizes: list[int], parts: int, message: str) -> None:
+    outs = Tensors(tuple(Tensor(np.zeros((2, max(size, 1)), np.float32)) for size in sizes[:parts]))
+    (result,) = run([Call("aten::split_with_sizes_copy.out", (F, sizes, 1, outs), output=0)], tmp_path)
+    assert result.status == INVALID_ARGUMENT, result.log
+    assert message in result.log
+
+
 def test_division_by_zero_of_integers(tmp_path: Path) -> None:
     one = Tensor(np.ones((2, 3), np.int32))
     (result,) = run([Call("aten::div.out_mode", (one, WHOLE, "trunc", output((2, 3), "int32")))], tmp_path)
