@@ -49,6 +49,15 @@ def hanging(launcher: Path, elf: Path) -> Iterator[tuple[subprocess.Popen[bytes]
             process.kill()
 
 
+@pytest.fixture
+def hang_up_by_default() -> Iterator[None]:
+    """Under nohup the tests ignore SIGHUP, and what they start would do so too."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hang_up_by_default")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signal_ends_both(number: signal.Signals, launcher: Path, firmware: Firmware) -> None:
     with hanging(launcher, firmware("hang")) as (process, qemu):
