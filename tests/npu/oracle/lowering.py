@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from harness.aot.tuning import tune_export, tune_quantization
 from tests.npu.oracle.child import Child
 from tests.npu.oracle.graphs import Graph, captured
 
@@ -46,6 +47,8 @@ def lower(
     from executorch.exir import to_edge_transform_and_lower
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+    tune_export()
+    tune_quantization()
     arena = _ARENA[target.split("-")[1]]
     spec = EthosUCompileSpec(target, extra_flags=[f"--arena-cache-size={arena}", *flags])
     quantizer = EthosUQuantizer(spec)
