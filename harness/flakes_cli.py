@@ -11,16 +11,20 @@ import typer
 
 from harness.settings import ENGINES, resolve
 
+Engine = Annotated[str, typer.Option(help=f"one of {', '.join(ENGINES)}")]
+Workers = Annotated[
+    int, typer.Option("--workers", "-j", min=0, help="boots at the same time (default: one a core)")
+]
+Evidence = Annotated[Path | None, typer.Option(help="keep the evidence of failures here")]
+
 
 def flakes(
     nodeid: Annotated[str, typer.Argument(help="one test, as pytest prints it")],
     runs: Annotated[int, typer.Option(min=1, help="boots of the test's program")] = 200,
     until_fail: Annotated[bool, typer.Option("--until-fail", help="stop at the first failure")] = False,
-    engine: Annotated[str, typer.Option(help=f"one of {', '.join(ENGINES)}")] = "auto",
-    workers: Annotated[
-        int, typer.Option("--workers", "-j", min=0, help="boots at the same time (default: one a core)")
-    ] = 0,
-    directory: Annotated[Path | None, typer.Option(help="keep the evidence of failures here")] = None,
+    engine: Engine = "auto",
+    workers: Workers = 0,
+    directory: Evidence = None,
 ) -> None:
     """Measure how often a test fails, with an interval, and store the runs in the ledger.
 
@@ -41,11 +45,9 @@ def flakes(
 def hunt(
     context: typer.Context,
     seconds: Annotated[float, typer.Argument(min=1, help="how long, the first session included")],
-    engine: Annotated[str, typer.Option(help=f"one of {', '.join(ENGINES)}")] = "auto",
-    workers: Annotated[
-        int, typer.Option("--workers", "-j", min=0, help="boots at the same time (default: one a core)")
-    ] = 0,
-    directory: Annotated[Path | None, typer.Option(help="keep the evidence of failures here")] = None,
+    engine: Engine = "auto",
+    workers: Workers = 0,
+    directory: Evidence = None,
 ) -> None:
     """Look for flaky tests: boot all that pytest selects again and again, and store the runs in the ledger.
 

@@ -22,7 +22,7 @@ from harness.firmware.build import RunnerRequest, build_runner, known_operators
 from harness.firmware.sources import executorch_root
 from harness.ledger.quarantine import DEFAULT_FILE
 from harness.plugin.exits import NOTHING_RAN, ONLY_FLAKY
-from harness.settings import Settings
+from harness.settings import OPTIONS, Settings
 from harness.upstream import expectations
 from harness.upstream.expectations import Expectations
 from harness.upstream.recorder import RECORDS, SLICE, Record, read_records
@@ -135,9 +135,8 @@ def _pytest(run: SuiteRun, root: Path, records: Path, paths: Sequence[str], sett
 
 def _of_the_caller() -> dict[str, str]:
     """What the session has to know of the directory that the command was called in."""
-    names = [option.replace("-", "_").upper() for option in _PLACES]
-    given = {f"CORSTONE{name[1:]}": os.environ.get(f"CORSTONE{name[1:]}", "") for name in names}
-    found = {name: _absolute(value) for name, value in given.items() if value}
+    names = [option.environment for option in OPTIONS if option.flag in _PLACES]
+    found = {name: _absolute(os.environ[name]) for name in names if os.environ.get(name)}
     if Path(DEFAULT_FILE).is_file():
         found.setdefault("CORSTONE_QUARANTINE", _absolute(DEFAULT_FILE))
     return {"CORSTONE_CHECKOUT": str(Path.cwd()), **found}

@@ -20,21 +20,11 @@ from harness.flow import Case, Program, TensorSpec
 from harness.outcomes import HarnessError, OutcomeClass, Phase
 from harness.pte import read_bundle, read_program
 from harness.targets import target_named
+from tests.ops.modules import Function
 
 QUANTIZE, DEQUANTIZE = "cortex_m::quantize_per_tensor", "cortex_m::dequantize_per_tensor"
 CALL = "executorch_call_delegate"
 U55, U85 = target_named("u55"), target_named("ethos-u85-256")
-
-
-class Function(torch.nn.Module):
-    """A module without parameters."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: Any) -> Any:
-        return self.function(*inputs)
 
 
 def case_of(function: Callable[..., Any], *shapes: tuple[int, ...], **options: Any) -> Case:

@@ -20,20 +20,10 @@ from harness.flow import Case, Program
 from harness.outcomes import HarnessError, OutcomeClass, Phase
 from harness.pte import byte_size, read_bundle, read_file
 from harness.targets import CORSTONE_300, Isa, Target, target_named
+from tests.ops.modules import Function
 
 M55 = target_named("m55")
 QUANTIZE, DEQUANTIZE = "cortex_m::quantize_per_tensor", "cortex_m::dequantize_per_tensor"
-
-
-class Function(torch.nn.Module):
-    """A module without parameters."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: Any) -> Any:
-        return self.function(*inputs)
 
 
 def normal(*shapes: tuple[int, ...]) -> Callable[[Any], tuple[Any, ...]]:
