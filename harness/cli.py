@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 import tempfile
@@ -113,7 +114,7 @@ def run(
     settings = _settings(engine=engine, timelimit=timelimit, npu_trace=recorded if npu_trace else None)
     harness = Harness(settings, progress=lambda text: _err.print(text, markup=False))
     place = directory or Path(tempfile.mkdtemp(prefix="harness-run-"))
-    attempt = run_file(
+    attempt, bundle = run_file(
         harness,
         file,
         target_named(target),
@@ -138,9 +139,12 @@ def run(
     if attempt.result is not None:
         identity = attempt.result.engine
         _out.print(f"engine: {identity.kind}, {identity.version}", markup=False)
-        _out.print(f"evidence: {attempt.result.directory}", markup=False)
+    if bundle is not None:
+        _out.print(f"evidence: {bundle}", markup=False)
     if attempt.outcome.hint:
         _out.print(f"next: {attempt.outcome.hint}", markup=False)
+    if bundle is not None and not attempt.outcome.green:
+        _out.print(f"reproduce: harness repro {shlex.quote(str(bundle))}", markup=False)
     raise typer.Exit(0 if attempt.outcome.green else 1)
 
 

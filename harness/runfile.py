@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from harness import pte
 from harness.engines.directory import file_sha256
 from harness.flow import Attempt, Case, Program, TensorSpec, Tolerance
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
+from harness.repro.bundle import Source, complete
 from harness.session import Harness
 from harness.targets import Target
 
@@ -28,30 +30,50 @@ def run_file(
     inputs: Sequence[Path],
     qtol: float,
     atol: float,
-) -> Attempt:
-    """Run `file` once in `directory`. Failures of any stage are an Attempt, not an exception."""
+) -> tuple[Attempt, Path | None]:
+    """Run `file` once in `directory`. Failures of any stage are an Attempt, not an exception.
+
+    Returns:
+        The attempt, and its bundle: a directory that `harness repro` replays, None if nothing is left for it.
+    """
     tolerance = Tolerance(atol=atol, qtol=qtol)
     try:
-        if not file.suffix and not file.exists():
-            case = replace(_built_in(str(file), target), tolerance=tolerance)
-            return harness.check(case, directory, bundleio)
-        if file.suffix == ".py":
-            if inputs:
-                raise _contradiction("--input", "a module file brings its own ModelInputs")
-            return harness.check(_module_case(file, target, tolerance), directory, bundleio)
-        unpacked = directory / "program"
-        unpacked.mkdir(parents=True, exist_ok=True)
-        content = pte.read_file(file)
-        if isinstance(content, pte.BundleFile):
-            if inputs:
-                raise _contradiction("--input", "a bundle brings its own inputs")
-            program = _from_bundle(content, file, unpacked, target)
-            return harness.run(program, directory, tolerance, bundled=True)
-        if bundleio:
-            raise _contradiction("--bundleio", f"{file.name} is a program without inputs and references")
-        return harness.run(_from_program(content, file, inputs, target), directory, tolerance)
+        attempt, program = _run(harness, file, target, directory, tolerance, bundleio, inputs)
     except HarnessError as error:
-        return Attempt(1, error.outcome)
+        return Attempt(1, error.outcome), None
+    source = Source(session=("harness", *sys.argv[1:]), target=target, program=program)
+    return attempt, complete(attempt, source, harness.settings.cache)
+
+
+def _run(
+    harness: Harness,
+    file: Path,
+    target: Target,
+    directory: Path,
+    tolerance: Tolerance,
+    bundleio: bool,
+    inputs: Sequence[Path],
+) -> tuple[Attempt, Program | None]:
+    if not file.suffix and not file.exists():
+        case = replace(_built_in(str(file), target), tolerance=tolerance)
+        return harness.check_case(harness.seeded(case), directory, bundleio)
+    if file.suffix == ".py":
+        if inputs:
+            raise _contradiction("--input", "a module file brings its own ModelInputs")
+        case = _module_case(file, target, tolerance)
+        return harness.check_case(harness.seeded(case), directory, bundleio)
+    unpacked = directory / "program"
+    unpacked.mkdir(parents=True, exist_ok=True)
+    content = pte.read_file(file)
+    if isinstance(content, pte.BundleFile):
+        if inputs:
+            raise _contradiction("--input", "a bundle brings its own inputs")
+        program = _from_bundle(content, file, unpacked, target)
+        return harness.run(program, directory, tolerance, bundled=True), program
+    if bundleio:
+        raise _contradiction("--bundleio", f"{file.name} is a program without inputs and references")
+    program = _from_program(content, file, inputs, target)
+    return harness.run(program, directory, tolerance), program
 
 
 def _built_in(name: str, target: Target) -> Case:

@@ -47,7 +47,7 @@ def test_a_module_file_that_ends_or_raises_is_red(tmp_path: Path, body: str) -> 
     file.write_text(body)
     harness = Harness(resolve(lambda _: None, environment={}))
     target = TARGETS["cortex-m55"]
-    attempt = run_file(harness, file, target, tmp_path, bundleio=False, inputs=[], qtol=0, atol=0)
+    attempt, _ = run_file(harness, file, target, tmp_path, bundleio=False, inputs=[], qtol=0, atol=0)
     assert attempt.outcome.kind is OutcomeClass.CONFIG_INPUT
 
 

@@ -93,7 +93,7 @@ def test_catalogue_G4_a_bundle_with_one_of_two_references_is_not_booted(bench: B
     file.write_bytes(bundle(program(outputs=2), references=1))
     assert len(read_bundle(bundle(program(outputs=2), references=2)).cases[0].expected) == 2
     settings = resolve(lambda _: None, environment={})
-    done = run_file(
+    done, _ = run_file(
         Harness(settings),
         file,
         TARGETS["cortex-m55"],
