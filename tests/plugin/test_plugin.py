@@ -42,10 +42,10 @@ def test_by_hand(lower, runner, run, assert_matches):
     attempt = run(program, runner=runner("m55"))
     assert_matches(attempt)
 
-def test_wrong_reference_is_red(lower, run, assert_matches):
+def test_wrong_reference_is_red(lower, run, assert_matches, tmp_path):
     from dataclasses import replace
     program = lower(Add, lambda rng: (torch.ones(3), torch.arange(3.0)), target="m55")
-    wrong = program.directory.parent / "wrong-reference.bin"
+    wrong = tmp_path / "wrong-reference.bin"
     wrong.write_bytes(bytes(12))
     assert_matches(run(replace(program, references=(wrong,))))
 """
