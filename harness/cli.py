@@ -6,12 +6,15 @@ import shlex
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from harness.cache import Entry, delete_unused, entries
 from harness.demo.cli import demo_app
 from harness.flakes_cli import flakes, hunt
 from harness.ledger.cli import ledger_app, quarantine_app
@@ -190,6 +193,33 @@ def build(
         _out.print(f"{use.used:>10}  in {use.name}, {use.free} free", markup=False)
     for warning in warnings(uses):
         _err.print(f"warning: {warning}", markup=False)
+
+
+@app.command()
+def cache(
+    unused: Annotated[
+        float | None, typer.Option(help="delete what was not used for this many days (at least 1)")
+    ] = None,
+) -> None:
+    """Show what the cache holds; delete what nobody has used for a while.
+
+    What is deleted is made again when it is needed. The ledger, the journals and ccache's objects stay: they
+    have limits of their own. CORSTONE_CACHE moves the cache.
+    """
+    place = _settings().cache
+    if unused is not None:
+        gone = list(delete_unused(place, unused))
+        _out.print(f"{_mib(gone)} in {len(gone)} entries deleted, unused for {unused:g} days", markup=False)
+    by_kind: dict[str, list[Entry]] = {}
+    for entry in entries(place):
+        by_kind.setdefault(entry.kind, []).append(entry)
+    for kind, found in sorted(by_kind.items()):
+        _out.print(f"{_mib(found):>12}  {len(found):>5}  {kind}", markup=False)
+    _out.print(f"{_mib(chain(*by_kind.values())):>12}         in {place}", markup=False)
+
+
+def _mib(found: Iterable[Entry]) -> str:
+    return f"{sum(entry.size for entry in found) / 2**20:,.1f} MiB"
 
 
 app.command()(ops)

@@ -16,6 +16,7 @@ from typing import Any
 
 from filelock import FileLock
 
+from harness.cache import mark_used
 from harness.flow import Program, TensorSpec
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 
@@ -68,6 +69,7 @@ def fetch(cache: Path, key: str, make: Callable[[], Entry]) -> tuple[Program, bo
     directory = cache / key
     program = _whole(directory)
     if program is not None:
+        mark_used(directory)
         return program, True
     locks = cache / ".locks"
     locks.mkdir(parents=True, exist_ok=True)

@@ -24,6 +24,7 @@ from filelock import FileLock
 from packaging.version import InvalidVersion, Version
 
 from harness.aot.child import Ended, run_tool
+from harness.cache import mark_used
 from harness.outcomes import OutcomeClass
 from harness.repro.confined import BundleError
 from harness.reruns.policy import POLICIES
@@ -91,6 +92,7 @@ def environment(version: str, cache: Path, progress: Progress = lambda _: None) 
             options = ["--disable-pip-version-check", "--no-input", "--no-compile"]
             _download([*pip, *options, f"{PACKAGE}=={version}"], version, progress)
             done.touch()
+    mark_used(directory)
     return Tool(version, str(python))
 
 

@@ -17,6 +17,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
+from harness.cache import mark_used
 from harness.engines import select_engine
 from harness.firmware.build import RunnerRequest, build_runner, known_operators
 from harness.firmware.sources import executorch_root
@@ -108,6 +109,7 @@ def lay_out(
         _link(simulator, root / "bin")
     # An own root directory and configuration: upstream's tests must not see those of this project.
     (root / "pytest.ini").write_text("[pytest]\n")
+    mark_used(root)
     return root
 
 
