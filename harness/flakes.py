@@ -28,6 +28,7 @@ from harness.ledger.entries import GREEN
 from harness.ledger.statistics import Rate, exact_upper, percent
 from harness.records import AttemptRecord, SessionRecord, TestRecord
 from harness.targets import target_named
+from harness.tether import tethered
 
 
 class FlakesError(ValueError):
@@ -153,12 +154,10 @@ def first_session(selection: Sequence[str], engine: str, directory: Path) -> Ses
         "--report-dir": directory / "report",
         "--engine": engine,
     }
+    command = [sys.executable, "-m", "pytest", *selection, "-q", "-p", "no:cacheprovider"]
+    command += ["--no-reruns", "--ledger", "off", *(str(word) for pair in options.items() for word in pair)]
     done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", *selection, "-q", "-p", "no:cacheprovider"),
-            *("--no-reruns", "--ledger", "off"),
-            *(str(word) for pair in options.items() for word in pair),
-        ],
+        tethered(command),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

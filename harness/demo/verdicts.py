@@ -15,6 +15,7 @@ from harness.records import TestRecord
 from harness.report.jsonl import read_journal
 from harness.settings import default_cache
 from harness.targets import target_named
+from harness.tether import tethered
 
 _SUITE = Path(__file__).with_name("suite")
 _TARGET = target_named("m55")
@@ -143,7 +144,9 @@ def _run(place: Path, cache: Path, arguments: list[str], environment: Mapping[st
     command += ["--reruns-budget", "900", *arguments]
     log = place / "session.log"
     with log.open("wb") as stream:
-        subprocess.run(command, cwd=place, env=environment, stdout=stream, stderr=stream, check=False)
+        subprocess.run(
+            tethered(command), cwd=place, env=environment, stdout=stream, stderr=stream, check=False
+        )
     journals = sorted(reports.glob("*.jsonl"))
     tests = read_journal(journals[-1]).session.tests if journals else ()
     if len(tests) != 1:

@@ -24,6 +24,7 @@ from harness.firmware.sources import executorch_root
 from harness.ledger.quarantine import DEFAULT_FILE
 from harness.plugin.exits import NOTHING_RAN, ONLY_FLAKY
 from harness.settings import OPTIONS, Settings
+from harness.tether import tethered
 from harness.upstream import expectations
 from harness.upstream.expectations import Expectations
 from harness.upstream.recorder import RECORDS, SLICE, Record, read_records
@@ -132,7 +133,7 @@ def _pytest(run: SuiteRun, root: Path, records: Path, paths: Sequence[str], sett
     environment |= _of_the_caller()
     # Workers share the cores already.
     environment.setdefault("OMP_NUM_THREADS", "1")
-    return subprocess.run(command, cwd=root, env=environment, check=False).returncode
+    return subprocess.run(tethered(command), cwd=root, env=environment, check=False).returncode
 
 
 def _of_the_caller() -> dict[str, str]:

@@ -21,7 +21,7 @@ def plant_sources() -> None:
 
 
 def plant_hash_order() -> None:
-    """Serialize weights in the order of a set of strings: another one in each process."""
+    """Change all weights in the order of a set of strings: another one in each process."""
     import torch
 
     from harness.aot import compiler
@@ -35,7 +35,7 @@ def plant_hash_order() -> None:
                 if isinstance(tensor, torch.Tensor) and tensor.dtype == torch.int8 and tensor.numel() >= 8:
                     flat = tensor.data.view(-1)
                     for place, index in enumerate(order):
-                        flat[index] ^= 16 * (place % 7 + 1)
+                        flat[index::8] ^= 16 * (place % 7 + 1)
         return serialize(lowered)
 
     compiler.to_executorch = wrong
