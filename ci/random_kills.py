@@ -97,11 +97,12 @@ def run_once(made: Plan, directory: Path, python: str = sys.executable) -> Run:
     """
     token = str(directory)
     environment = _prepare(made, directory, token)
-    arguments = "-q -p no:cacheprovider -n 2 --engine fvp --ledger ledger.sqlite --report-dir reports"
+    plugins = "-p xdist.plugin -p harness.plugin -p no:cacheprovider"
+    arguments = "-q -n 2 --engine fvp --ledger ledger.sqlite --report-dir reports"
     limits = "--cache cache --silence-limit 2 --reruns-budget 30"
     with (directory / "session.log").open("wb") as log:
         session = subprocess.Popen(
-            [python, "-m", "pytest", *arguments.split(), *limits.split()],
+            [python, "-m", "pytest", *plugins.split(), *arguments.split(), *limits.split()],
             cwd=directory,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -140,10 +141,10 @@ def _prepare(made: Plan, directory: Path, token: str) -> dict[str, str]:
     (directory / "handmade.py").write_text(HANDMADE)
     (directory / "test_it.py").write_text(SUITE.format(tests=TESTS))
     (directory / "tmp").mkdir()
+    ours = ("CORSTONE_", "PYTEST_", "PYTHONDONTWRITEBYTECODE")
     return {
-        **{
-            name: value for name, value in os.environ.items() if not name.startswith(("CORSTONE_", "PYTEST_"))
-        },
+        **{name: value for name, value in os.environ.items() if not name.startswith(ours)},
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # others take most of the time that a session needs to begin
         "PATH": f"{fake.executable.parent}:/usr/bin:/bin",
         "PYTHONPATH": f"{directory}{os.pathsep}{ROOT}",
         "TMPDIR": str(directory / "tmp"),
@@ -256,12 +257,14 @@ def _check_reports(session: SessionRecord, reports: Path, status: int) -> None:
 
 
 def _check_boots(session: SessionRecord, counter: Path) -> None:
-    """Each boot is an attempt; only an attempt that died with its worker may have none."""
+    """Each boot is an attempt; only one that died with its worker, or before it was counted, has none."""
     attempts = [attempt for test in session.tests for attempt in test.attempts]
-    dead = sum(attempt.kind == "WORKER_CRASH" for attempt in attempts)
+    dead = sum(attempt.kind == "WORKER_CRASH" or attempt.phase == "launch" for attempt in attempts)
     boots = counter.stat().st_size
     if not len(attempts) - dead <= boots <= len(attempts):
-        raise ViolationError(f"{boots} boots, {len(attempts)} attempts, {dead} of them died with a worker")
+        raise ViolationError(
+            f"{boots} boots, {len(attempts)} attempts, {dead} of them died before they were counted"
+        )
 
 
 def _check_ledger(session: SessionRecord, ledger: Path) -> None:
