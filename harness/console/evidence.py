@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from harness.compare.tensors import OutputState
 from harness.console.events import Event, Kind
 from harness.flow import Comparison, RunSpec
 from harness.outcomes import Phase
+
+if TYPE_CHECKING:
+    from harness.compare.tensors import OutputState
 
 # Lines in which the runner says that something went wrong.
 COMPLAINTS = (

@@ -49,7 +49,7 @@ def verdicts(
     The planted event is forced: the first run of each session is one that goes wrong. A rate of 1 % or 3 %
     holds for all later runs. Exits with 1 if a verdict is wrong.
     """
-    from harness.demo import FAULTS, show
+    from harness.demo.verdicts import FAULTS, show
 
     unknown = set(fault or ()) - {known.name for known in FAULTS}
     if unknown:

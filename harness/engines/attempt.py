@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-from harness.compare.compare import compare_outputs
 from harness.console.classify import classify
 from harness.console.events import read_events
 from harness.console.evidence import Evidence
@@ -35,6 +34,8 @@ def run_attempt(engine: Engine, spec: RunSpec, directory: Path, number: int = 1)
 
 def judge(result: RunResult, number: int = 1) -> Attempt:
     """Compare and classify what a run left in its directory; runs nothing."""
+    from harness.compare.compare import compare_outputs  # imports numpy, for which no boot should wait
+
     spec, directory = result.spec, result.directory
     comparisons = compare_outputs(
         directory, spec.output_names, spec.references, spec.output_specs, spec.tolerance

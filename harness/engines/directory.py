@@ -7,10 +7,13 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from harness.compare.tensors import OutputState, has_file, inspect_output
 from harness.flow import Program, RunSpec
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
+
+if TYPE_CHECKING:
+    from harness.compare.tensors import OutputState
 
 SPEC_NAME = "runspec.json"
 # Hashes of the directory's own files stand beside those of the stages that made them.
@@ -83,6 +86,11 @@ def clear_outputs(spec: RunSpec, directory: Path) -> None:
 
 def output_states(spec: RunSpec, directory: Path) -> tuple[OutputState, ...]:
     """State of each output file that has to exist; an output that is no tensor has none."""
+    from harness.compare.tensors import (
+        has_file,
+        inspect_output,
+    )  # imports numpy, for which no boot should wait
+
     pairs = zip(spec.output_names, spec.output_specs, strict=True)
     return tuple(inspect_output(directory / name) for name, tensor in pairs if has_file(tensor))
 

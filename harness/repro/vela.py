@@ -19,7 +19,6 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
-import numpy as np
 from filelock import FileLock
 from packaging.version import InvalidVersion, Version
 
@@ -187,6 +186,8 @@ def compile_graph(tool: Tool, graph: bytes, flags: Sequence[str]) -> bytes:
         NotTestableError: Vela refuses the graph, crashes or does not end; the message is Vela's.
         BundleError: see `checked_flags`.
     """
+    import numpy as np
+
     words = checked_flags(flags)
     with tempfile.TemporaryDirectory(prefix="harness-vela-") as name:
         directory = Path(name)

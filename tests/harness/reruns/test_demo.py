@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.demo import FAULTS, planted, show
+from harness.demo import planted
+from harness.demo.verdicts import FAULTS, show
 from harness.outcomes import OutcomeClass, Verdict
 
 
