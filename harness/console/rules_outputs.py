@@ -13,7 +13,7 @@ _HINTS = {
     OutcomeClass.DTYPE: "program and reference differ in dtype: were both written by one lowering?",
     OutcomeClass.SHAPE: "program and reference differ in shape: were both written by one lowering?",
     OutcomeClass.DIM_ORDER: "the values are right in another storage order: check the output's dim order",
-    OutcomeClass.WRONG: "run the same bytes once more: an equal output hash means a deterministic fault",
+    OutcomeClass.WRONG: "look at the elements named above; `harness repro` boots the same bytes again",
     OutcomeClass.LSB_TIE: "rounding of ties differs; qtol=1 accepts it, with a reason in the change",
 }
 
