@@ -55,7 +55,7 @@ def _elsewhere(question: Question, own: set[str], relatives: Iterable[Entry]) ->
     for entry in relatives:
         if entry.signature != question.signature or entry.nodeid in own or entry.engine not in (engine, None):
             continue
-        if situation.base and entry.revision == situation.base and entry.red:
+        if situation.base and entry.revision == situation.base and entry.red and entry.clean:
             reason = "red with this signature on the base revision"
             found.append(_Known(HistoryRecord("BROKEN_BASE", reason, None, entry.revision), entry.nodeid))
             continue

@@ -92,7 +92,8 @@ def _flaky(q: Question) -> HistoryRecord | None:
     for line in (q.own, q.base):
         # The stratum of now first, then the newest ones: the rate is that of one of them.
         for entries in _strata((*line, *q.again), q.environment):
-            how = two_outcomes_of(entries)
+            # A pass beside another failure excuses nothing.
+            how = two_outcomes_of([e for e in entries if not e.red or e.signature == q.signature])
             reds = [e for e in entries if e.red and e.signature == q.signature]
             if how and reds:
                 rate = total(entries)
@@ -116,9 +117,10 @@ def _new_test(q: Question) -> HistoryRecord | None:
 
 
 def _broken_base(q: Question) -> HistoryRecord | None:
-    exact = [e for e in q.base if q.situation.base and e.revision == q.situation.base]
+    clean = [e for e in q.base if e.clean]
+    exact = [e for e in clean if q.situation.base and e.revision == q.situation.base]
     # Without a run on the base revision itself, the newest one of its branch has to do.
-    latest = exact or list(q.base[-1:])
+    latest = exact or clean[-1:]
     if not latest or not all(e.red and e.signature == q.signature for e in latest):
         return None
     where = "base revision" if exact else "newest recorded revision of the base"

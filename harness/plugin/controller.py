@@ -17,7 +17,7 @@ from harness.ledger import session as ledger
 from harness.ledger.fingerprint import fingerprint
 from harness.plugin import crashes
 from harness.plugin.deadline import reached
-from harness.plugin.exits import BROKEN, exit_status
+from harness.plugin.exits import exit_status, is_red
 from harness.plugin.gather import Open, merged, record_of, worker_of
 from harness.plugin.options import SETTINGS
 from harness.plugin.quarantine import expired_entries
@@ -123,13 +123,13 @@ class Controller:
             self._close(key, self._incomplete(key[0], entry))
         status, lost = int(session.exitstatus), self._lost()
         record = self._classified(self._complete(status, bool(lost)))
+        flaky_fails = self._settings.flaky == "fail"
         if session.shouldstop or session.shouldfail:
             # A stop that was asked for; but where no test is red, those that were not run are not green.
-            lost = () if any(test.result in (*BROKEN, "flaky") for test in record.tests) else lost
+            lost = () if any(is_red(test, flaky_fails) for test in record.tests) else lost
         # Of other plugins, e.g. a coverage that is too low.
         other = session.testsfailed - self._failed_reports - self._collection_errors
         unknown = self._collection_errors + len(lost) + len(expired_entries(self._config)) + max(0, other)
-        flaky_fails = self._settings.flaky == "fail"
         asked = frozenset(self._asked)
         status = exit_status(status, record.tests, asked, flaky_fails, unknown)
         session.exitstatus = status

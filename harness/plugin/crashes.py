@@ -23,6 +23,8 @@ from harness.reruns.trial import Rung, Trial
 
 # A rerun may take this long even if the budget holds less, in seconds; and never longer than the second.
 _LEAST, _MOST = 30.0, 600.0
+# A test by the result of its second run: neither a skip nor an expected failure undoes the crash.
+_AFTER_A_CRASH = {"passed": "flaky", "xfailed": "flaky", "skipped": "crashed"}
 _LONGEST_LOG = 1 << 21  # [bytes] that are read of a console
 
 
@@ -54,10 +56,9 @@ def resolve(config: pytest.Config, test: TestRecord, nodeid: str) -> TestRecord:
         again = _again(test, ended)
         found = decide([first, _trial(again, ended)], Means(), "one rerun is the policy")
     assert isinstance(found, Conclusion)
-    result = {"passed": "flaky", "flaky": "flaky", None: "crashed"}.get(again.result if again else None, "")
     return replace(
         test,
-        result=result or (again.result if again else "crashed"),
+        result=_AFTER_A_CRASH.get(again.result, again.result) if again else "crashed",
         attempts=(*attempts, *(again.attempts if again else ())),
         verdict=verdict_record(found, len(found.evidence)),
         message=bounded(
@@ -121,7 +122,10 @@ def _trial(again: TestRecord | None, ended: Ended) -> Trial:
         how = "did not end" if ended.status is None else f"ended with status {ended.status}"
         outcome = Outcome(Phase.LAUNCH, OutcomeClass.WORKER_CRASH, f"the process {how}, see {ended.log}")
         return Trial(Rung.SAME_BYTES, outcome, changed)
-    if again.result in ("passed", "skipped", "xfailed"):
+    if again.result == "skipped":
+        outcome = Outcome(Phase.LAUNCH, OutcomeClass.PARTIAL, "the test was skipped the second time")
+        return Trial(Rung.SAME_BYTES, outcome, changed)
+    if again.result in ("passed", "xfailed"):
         return Trial(Rung.SAME_BYTES, Outcome(Phase.EXIT, OutcomeClass.PASS, again.result), changed)
     last: AttemptRecord | None = again.attempts[-1] if again.attempts else None
     kind = OutcomeClass(last.kind) if last else OutcomeClass.EXIT_STATUS

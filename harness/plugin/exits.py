@@ -45,6 +45,11 @@ def exit_status(
     return PASSED if any(test.result in ("quarantined", "flaky") for test in records) else status
 
 
+def is_red(test: TestRecord, flaky_fails: bool) -> bool:
+    """True for a test that alone makes a session red."""
+    return _broken(test, FAILED) or (flaky_fails and test.result == "flaky")
+
+
 def _broken(test: TestRecord, status: int) -> bool:
     """An xfail that passes is red only where it is strict, which pytest has decided."""
     if test.result == "xpassed":

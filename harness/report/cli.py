@@ -94,9 +94,9 @@ def merge_command(
     from harness.report.session import write_reports
     from harness.report.shared import counts_text
 
-    merged = _read(journals)
-    write_reports(merged.session, output, plain=plain, notes=merged.notes)
     journal = output / f"merged{SUFFIX}"
+    merged = _read(journals, journal)
+    write_reports(merged.session, output, plain=plain, notes=merged.notes)
     journal.unlink(missing_ok=True)
     writer = JournalWriter(journal, merged.session)
     for test in merged.session.tests:
@@ -106,8 +106,10 @@ def merge_command(
     raise typer.Exit(merged.session.exit_status)
 
 
-def _read(journals: list[Path] | None) -> Merged:
+def _read(journals: list[Path] | None, result: Path | None = None) -> Merged:
+    """The journals as one; `result` of an earlier merge, found in a directory, is none of them."""
     paths = [path for given in journals or [_last()] for path in _expanded(given)]
+    paths = [path for path in paths if path != result] or paths
     merged = merge([read_journal(path) for path in paths])
     for note in merged.notes:
         typer.echo(f"note: {note}", err=True)

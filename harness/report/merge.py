@@ -51,8 +51,13 @@ def merge(journals: Sequence[Journal]) -> Merged:
     missing = missing_shards(sessions)
     notes += missing
     # A collected test that ended in a later session is not missing.
-    done = {nodeid for _, nodeid in tests}
-    lost = [nodeid for journal in distinct for nodeid in journal.collected if nodeid not in done]
+    done = set(tests)
+    lost = [
+        nodeid
+        for journal in distinct
+        for nodeid in journal.collected
+        if (journal.session.engine, nodeid) not in done
+    ]
     partial = bool(missing or lost) or any(_cut_short(journal, done) for journal in distinct)
     return Merged(_session(sessions, tuple(tests.values()), partial), tuple(notes))
 
@@ -106,11 +111,12 @@ def _shard(argv: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
-def _cut_short(journal: Journal, done: set[str]) -> bool:
-    """True if a session was cut short and no other one ran what it left."""
+def _cut_short(journal: Journal, done: set[tuple[str, str]]) -> bool:
+    """True if a session was cut short and no other one of its engine ran what it left."""
     if not journal.session.partial:
         return False
-    return not journal.collected or not done.issuperset(journal.collected)
+    collected = {(journal.session.engine, nodeid) for nodeid in journal.collected}
+    return not collected or not done.issuperset(collected)
 
 
 def _session(
@@ -160,9 +166,16 @@ def _argv(argv: tuple[str, ...]) -> tuple[str, ...]:
 def _status(sessions: Sequence[SessionRecord], tests: Sequence[TestRecord], partial: bool) -> int:
     """0 all green, 1 broken or incomplete, 10 only flaky, 11 nothing ran; else the worst of all."""
     results = {test.result for test in tests}
-    if partial or results & {*RED}:
-        return 1
     statuses = {session.exit_status for session in sessions}
+    if not partial and statuses - {5} == {11}:
+        return 11
+    # Red without a red test: an expired entry of the quarantine, a module that cannot be collected, a plugin.
+    other = any(
+        session.exit_status == 1 and not {test.result for test in session.tests} & {*RED}
+        for session in sessions
+    )
+    if partial or other or results & {*RED}:
+        return 1
     if "flaky" in results and statuses & {1, 10}:
         return 10
     # 1 and 10 came from tests, which were judged above; 5 and 11 say that a shard had nothing to do.

@@ -250,13 +250,20 @@ def _read_record(directory: Path) -> BundleRecord:
 def _read_spec(directory: Path) -> RunSpec:
     try:
         spec = RunSpec.from_json(read_text(directory, SPEC_NAME))
+        return _checked(spec)
     except BundleError:
         raise
-    except (ValueError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise BundleError(f"{SPEC_NAME} cannot be read: {error}") from error
+
+
+def _checked(spec: RunSpec) -> RunSpec:
     names = [spec.elf, spec.program, *spec.inputs, *spec.references]
+    names += [spec.npu_trace] if spec.npu_trace else []
     for name in (*names, spec.output_base):
         checked_name(name, "a file of the run")
+    if not all(isinstance(word, str) for word in spec.extra_args):
+        raise BundleError(f"{SPEC_NAME}: the simulator's arguments are no words")
     reserved = {SPEC_NAME, MANIFEST_NAME, ORIGIN_NAME, *spec.output_names}
     if len({*names}) != len(names) or reserved & {*names}:
         raise BundleError(f"{SPEC_NAME} uses one file name twice")

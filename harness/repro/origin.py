@@ -11,9 +11,10 @@ import hmac
 import os
 import secrets
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
-from harness.engines.directory import file_sha256
+from harness.repro.confined import BundleError, open_inside, read_text
 
 ORIGIN_NAME = "origin"
 _KEY_NAME = "bundle-key"
@@ -29,17 +30,20 @@ def is_own(directory: Path, names: Iterable[str], cache: Path) -> bool:
     """True if the files `names` are as this user's harness wrote them."""
     try:
         key = _key(cache, make=False)
-        found = (directory / ORIGIN_NAME).read_text().strip()
+        found = read_text(directory, ORIGIN_NAME).strip()
         return bool(key) and hmac.compare_digest(found, _code(directory, names, key))
-    except (OSError, UnicodeDecodeError, TypeError):
+    except (OSError, BundleError, TypeError):
         return False
 
 
 def _code(directory: Path, names: Iterable[str], key: bytes) -> str:
     code = hmac.new(key, digestmod=hashlib.sha256)
     for name in sorted(set(names)):
-        digest = file_sha256(directory / name)
-        code.update(f"{name}\0{digest}\n".encode())
+        with open_inside(directory, name) as file:  # a link to a device has no end
+            digest = hashlib.sha256()
+            for block in iter(partial(file.read, 1 << 20), b""):
+                digest.update(block)
+        code.update(f"{name}\0{digest.hexdigest()}\n".encode())
     return code.hexdigest()
 
 

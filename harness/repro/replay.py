@@ -143,6 +143,7 @@ class Replayer:
             hashes=hashes,
             limits=_capped(spec.limits),
             extra_args=spec.extra_args if self._trusted else (),
+            npu_trace="",
         )
         if program is not None:
             spec = _with_program(spec, program, directory)
@@ -200,11 +201,16 @@ class Replayer:
 
 def _capped(limits: Limits) -> Limits:
     return Limits(
-        launch=min(limits.launch, _LONGEST.launch),
-        silence=min(limits.silence, _LONGEST.silence),
-        total=min(limits.total, _LONGEST.total),
-        simulated=min(limits.simulated, _LONGEST.simulated),
+        launch=_at_most(limits.launch, _LONGEST.launch),
+        silence=_at_most(limits.silence, _LONGEST.silence),
+        total=_at_most(limits.total, _LONGEST.total),
+        simulated=int(_at_most(limits.simulated, _LONGEST.simulated)),
     )
+
+
+def _at_most(given: float, longest: float) -> float:
+    """`given` seconds, or `longest` if they are more, none or no number."""
+    return given if 0 < given <= longest else longest
 
 
 def _with_program(spec: RunSpec, program: bytes, directory: Path) -> RunSpec:

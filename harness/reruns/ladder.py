@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.outcomes import Verdict
+from harness.outcomes import OutcomeClass, Phase, Verdict
 from harness.reruns.policy import COMPARABLE, INCONCLUSIVE, Kind, Policy, policy_of
 from harness.reruns.sequential import Decision, SequentialTest
 from harness.reruns.trial import Rung, Trial
@@ -82,6 +82,9 @@ def decide(trials: Sequence[Trial], means: Means, spent: str = "") -> Step | Con
     return replace(found, evidence=tuple(trial.line() for trial in trials), flaky=flaky)
 
 
+_LIMITS = (OutcomeClass.TIMEOUT, OutcomeClass.CPU_LIMIT)
+
+
 def _none(trials: Sequence[Trial], means: Means, policy: Policy) -> Conclusion:
     return Conclusion(policy.fails, f"{trials[0].outcome.kind.value}: {policy.why}")
 
@@ -107,6 +110,13 @@ def _resolve(trials: Sequence[Trial], means: Means, policy: Policy) -> Step | Co
     if explained and reruns and reruns[0].green:
         reason = f"{kind} with progress on a loaded host, and a pass alone on it{_load(first)}"
         return Conclusion(Verdict.HOST_SLOW, reason)
+    for trial in reruns:
+        if trial.green or trial.outcome.kind in _LIMITS:
+            continue
+        if _says_nothing(trial):
+            return Conclusion(Verdict.UNRESOLVED, f"{kind}, then {_nothing(trial)}")
+        reason = f"the same bytes fail in two ways: {kind}, then {trial.outcome}"
+        return Conclusion(Verdict.ENGINE_NONDETERMINISTIC, reason)
     failed = [not trial.green for trial in reruns]
     decision = SequentialTest().decide(failed)
     if decision is Decision.OPEN:
@@ -159,13 +169,24 @@ def _same_bytes(trials: Sequence[Trial], means: Means) -> Step | Conclusion | No
         if trial.green:
             reason = f"the same bytes fail and pass: {first.outcome.kind.value}, then PASS"
             return Conclusion(Verdict.ENGINE_NONDETERMINISTIC, reason)
-        if trial.outcome.kind in INCONCLUSIVE:
-            reason = f"the rerun tells nothing: {trial.outcome.kind.value}: {trial.outcome.summary}"
-            return Conclusion(Verdict.UNRESOLVED, reason)
+        if trial.outcome.kind in INCONCLUSIVE or (
+            _says_nothing(trial) and trial.outcome.kind is not first.outcome.kind
+        ):
+            return Conclusion(Verdict.UNRESOLVED, _nothing(trial))
         if difference := first.difference(trial):
             reason = f"the same bytes fail in two ways: {difference}"
             return Conclusion(Verdict.ENGINE_NONDETERMINISTIC, reason)
     return None
+
+
+def _says_nothing(trial: Trial) -> bool:
+    """True for a rerun that the host has ended, or that could not be made."""
+    unmade = trial.outcome.phase in (Phase.LOWER, Phase.BUILD, Phase.LAUNCH)
+    return trial.outcome.kind in INCONCLUSIVE or (unmade and trial.outcome.kind not in COMPARABLE)
+
+
+def _nothing(trial: Trial) -> str:
+    return f"the rerun tells nothing: {trial.outcome.kind.value}: {trial.outcome.summary}"
 
 
 def _re_lower(trials: Sequence[Trial], means: Means) -> Step | Conclusion | None:

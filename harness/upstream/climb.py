@@ -46,9 +46,11 @@ def climb(
     elsewhere: list[AttemptRecord] = []
 
     def make(step: Step) -> Trial:
-        with budget.counted(), turns(item.config).alone() if step.alone else turns(item.config).shared():
+        with budget.counted():
             if step.rung is Rung.SAME_BYTES and first.result is not None:
-                return trial_of(record(item, _same_bytes(item, first, directory())))
+                with turns(item.config).alone() if step.alone else turns(item.config).shared():
+                    return trial_of(record(item, _same_bytes(item, first, directory())))
+            # The process takes its own turn; one held here could stop it behind a worker that waits.
             made, trial = _again(item, step, directory(), next_number(item) + len(elsewhere))
             elsewhere.extend(made)
             return trial

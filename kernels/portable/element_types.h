@@ -65,11 +65,23 @@ T from_scalar(const Scalar& scalar) {
   return scalar.isBoolean() ? convert<T>(scalar.to<bool>()) : convert<T>(scalar.to<int64_t>());
 }
 
-// True if a tensor of `type` can hold the scalar without changing it to another kind of number or,
-// for integers, to another value.
+// True if a tensor of `type` can hold the scalar without changing its value. ExecuTorch writes
+// whole numbers as floats too: the default value of a pad is 0.0 whatever the type of the tensor
+// is.
 inline bool takes_scalar(ScalarType type, const Scalar& scalar) {
   if (type == ScalarType::Float || type == ScalarType::Double) return true;
-  if (scalar.isFloatingPoint()) return false;
+  if (scalar.isFloatingPoint()) {
+    const double value = scalar.to<double>();
+    bool same = type == ScalarType::Bool && (value == 0.0 || value == 1.0);
+    with_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      // A limit of int64 rounds up to 2^63, which no int64 is.
+      constexpr double kEnd = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+      same = value >= static_cast<double>(std::numeric_limits<T>::min()) && value < kEnd &&
+             std::trunc(value) == value;
+    });
+    return same;
+  }
   if (scalar.isBoolean() || type == ScalarType::Bool) return true;
   const int64_t value = scalar.to<int64_t>();
   bool fits = true;  // a type without kernel is found out elsewhere

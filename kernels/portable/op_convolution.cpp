@@ -118,11 +118,14 @@ bool check_channels(const Check& check, const Tensor& input, const Tensor& weigh
 bool resize_out(const Check& check, const Tensor& input, const Tensor& weight, const Geometry& g,
                 Tensor& out) {
   kernels::Shape shape = kernels::shape_of(input);
-  shape.dims[1] =
-      static_cast<SizesType>(g.transposed ? weight.sizes()[1] * g.groups : weight.sizes()[0]);
+  constexpr int64_t kMost = std::numeric_limits<SizesType>::max();
+  const int64_t channels = weight.sizes()[g.transposed ? 1 : 0];
+  const int64_t groups = g.transposed ? g.groups : 1;
+  if (!check.range(groups, "groups", 1, kMost / std::max<int64_t>(channels, 1))) return false;
+  shape.dims[1] = static_cast<SizesType>(channels * groups);
   for (size_t i = 2; i < shape.rank; ++i) {
     const int64_t size = output_size(g, i - 2, input.sizes()[i], weight.sizes()[i]);
-    if (!check.range(size, "size of the result", 0, std::numeric_limits<SizesType>::max())) {
+    if (!check.range(size, "size of the result", 0, kMost)) {
       return false;
     }
     shape.dims[i] = static_cast<SizesType>(size);

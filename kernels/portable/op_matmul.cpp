@@ -96,7 +96,9 @@ Tensor& addmm_out(KernelRuntimeContext& context, const Tensor& self, const Tenso
     T* to = out.mutable_data_ptr<T>();
     multiply<T>(mat1, mat2, kernels::broadcast_view(self, out), out,
                 [=](T sum, const int64_t* at, size_t i) {
-                  const T own = kernels::multiply_add(share, added[at[2]], T{});
+                  // Without a share, self is ignored: its NaNs and infinities too.
+                  const T own =
+                      share == T{} ? T{} : kernels::multiply_add(share, added[at[2]], T{});
                   to[i] = kernels::multiply_add(scale, sum, own);
                 });
   });

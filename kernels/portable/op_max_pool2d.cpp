@@ -29,9 +29,9 @@ struct Axis {
 
   // Number of windows over `size` elements; below 1 if not even one fits.
   int64_t windows(int64_t size, bool ceil_mode) const {
-    const int64_t room = size + 2 * padding - reach();
+    const int64_t room = size + 2 * padding - reach() + (ceil_mode ? stride - 1 : 0);
     if (room < 0) return 0;
-    int64_t count = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+    int64_t count = room / stride + 1;
     // The last window must begin inside of the input or of the padding before it.
     if (ceil_mode && (count - 1) * stride >= size + padding) --count;
     return count;

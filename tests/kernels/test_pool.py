@@ -40,6 +40,15 @@ def test_geometry(tmp_path: Path, kind: str) -> None:
     check(made, tmp_path)
 
 
+def test_a_window_larger_than_the_image_in_ceil_mode(tmp_path: Path) -> None:
+    rng = np.random.default_rng(45)
+    sizes = [((1, 1), (2, 2)), ((2, 2), (3, 3)), ((1, 5), (2, 3)), ((2, 1), (3, 2))]
+    check(
+        [Pool("avg_pool2d", int8(rng, 1, *size, 3), kernel, ceil_mode=True) for size, kernel in sizes],
+        tmp_path,
+    )
+
+
 def test_halves_round_away_from_zero(tmp_path: Path) -> None:
     pairs = np.array([(a, b) for a in range(-128, 128, 3) for b in (a + 1, a - 1, -a) if -128 <= b <= 127])
     made = Pool("avg_pool2d", pairs.astype(np.int8).reshape(1, -1, 2, 1), (1, 2), (1, 2))

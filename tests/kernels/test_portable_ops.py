@@ -156,6 +156,7 @@ SUMS: list[Row] = [
     ("mm.out", aten.mm, (floats(3, 0), floats(0, 2))),
     ("bmm.out", aten.bmm, (floats(2, 3, 4), floats(2, 4, 5))),
     ("addmm.out", _addmm, (floats(5), floats(3, 4), floats(4, 5), 2, 0.5)),
+    ("addmm.out", _addmm, (np.full(5, np.nan, np.float32), floats(3, 4), floats(4, 5), 0, 1)),
     ("_softmax.out", aten._softmax, (X4, 1, False)),
     ("_softmax.out", aten._softmax, (NHWC, 1, False)),
     ("_softmax.out", aten._softmax, (floats(), 0, False)),
@@ -192,6 +193,10 @@ CHOICES: list[Row] = [
     ("gather.out", _gather, (ints("int8", 3, 4), 0, RNG.integers(0, 3, (3, 2)), False)),
     ("constant_pad_nd.out", aten.constant_pad_nd, (ints("int8", 2, 3), [1, 2, 0, 1], -3)),
     ("constant_pad_nd.out", aten.constant_pad_nd, (X4, [1, 0], 0.5)),
+    # ExecuTorch writes the default value as a float, whatever the type of the tensor is.
+    ("constant_pad_nd.out", aten.constant_pad_nd, (ints("int32", 2, 3), [1, 1], 0.0)),
+    ("constant_pad_nd.out", aten.constant_pad_nd, (bools(2, 3), [1, 1], 0.0)),
+    ("full.out", lambda size, value: torch.full(size, value, dtype=torch.int64), ([2], 1.0)),
 ]
 I0, I1, I2 = (Tensor(RNG.integers(-2, 2, shape)) for shape in ((3,), (2, 1), (3,)))
 INDEXED: list[tuple[Tensor | None, ...]] = [
@@ -299,6 +304,8 @@ def test_batch_norm(tmp_path: Path) -> None:
         (NHWC, ([2, 3], [1, 2], [1, 0], [1, 1], False)),
         (Tensor(ints("int8", 2, 3, 7, 9)), ([3], [2], [1], [2], True)),
         (Tensor(ints("int8", 3, 6, 5)), ([2, 2], [], [0, 0], [1, 1], True)),
+        (Tensor(ints("int8", 2, 3, 2, 2)), ([3], [2], [0], [1], True)),
+        (Tensor(ints("int8", 1, 3, 1, 1)), ([2], [2], [0], [1], True)),
         (Tensor(np.where(bools(1, 2, 5, 5), np.nan, 1).astype(np.float32)), ([2, 2], [2, 2], [0], [1], True)),
     ],
 )

@@ -93,6 +93,18 @@ def test_an_incomplete_file_is_refused_with_all_that_is_wrong(
     assert "q.yaml" in str(caught.value)
 
 
+def test_an_entry_for_a_target_does_not_hold_a_test_without_one() -> None:
+    """A test that died with its worker may be one of any target."""
+    held = Quarantine(None, (entry(target="u85", expires=date(2099, 1, 1)),))
+    assert held.holding(NODE, "ethos-u85-128", "s", TODAY, {}) is not None
+    assert held.holding(NODE, None, "s", TODAY, {}) is None
+
+
+def test_a_date_that_does_not_exist_is_an_error_in_words(write: Callable[[str], Path]) -> None:
+    with pytest.raises(QuarantineError, match="is no YAML"):
+        load(write("- expires: 2027-02-30"))
+
+
 def test_an_absent_and_an_empty_file(write: Callable[[str], Path], tmp_path: Path) -> None:
     assert load(write("# nothing\n")).entries == ()
     assert load(None).entries == ()

@@ -238,3 +238,27 @@ def test_the_merged_status_is_that_of_one_session(
         for i, (half, status) in enumerate(zip(halves, statuses, strict=True))
     ]
     assert merge(journals).session.exit_status == expected
+
+
+@pytest.mark.parametrize(
+    ("statuses", "wanted"),
+    [((0, 0), 0), ((1, 0), 1), ((1, 1), 1), ((11, 11), 11), ((11, 5), 11), ((11, 0), 0), ((5, 0), 0)],
+)
+def test_merge_exits_as_its_sessions_did(tmp_path: Path, statuses: tuple[int, int], wanted: int) -> None:
+    """Status 1 without a red test: an expired entry of the quarantine, a module that cannot be collected."""
+    journals = [
+        written(tmp_path / f"{i}.jsonl", a_test(f"t.py::{i}"), id=f"s{i}", exit_status=status)
+        for i, status in enumerate(statuses)
+    ]
+    assert merge(journals).session.exit_status == wanted
+
+
+def test_merge_of_a_killed_session_with_one_of_another_engine_is_red(tmp_path: Path) -> None:
+    killed = written(tmp_path / "killed.jsonl", a_test("t.py::a"), id="killed", engine="fvp", partial=True)
+    killed = replace(killed, collected=("t.py::a", "t.py::b"))
+    other = written(
+        tmp_path / "other.jsonl", a_test("t.py::a"), a_test("t.py::b"), id="other", engine="standin"
+    )
+    merged = merge([killed, other])
+    assert merged.session.partial
+    assert merged.session.exit_status == 1

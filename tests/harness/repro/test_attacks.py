@@ -7,13 +7,14 @@ import os
 import stat
 import struct
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness import pte
 from harness.firmware import build
-from harness.flow import RunnerElf
+from harness.flow import Limits, RunnerElf
 from harness.repro import replay as replay_module
 from harness.repro.bundle import opened, pack, read_bundle
 from harness.repro.confined import BundleError, unzip
@@ -43,6 +44,12 @@ from tests.harness.repro.test_replay import change_spec, repro
         {"references": ("out-0.bin",)},
         {"target": "cortex-a77"},
         {"board": "corstone-320"},
+        {"npu_trace": "/tmp/overwritten"},
+        {"npu_trace": "../overwritten"},
+        {"npu_trace": "runner.elf"},
+        {"elf": 5},
+        {"target": ["cortex-m55"]},
+        {"extra_args": (1,)},
     ],
 )
 def test_a_run_that_names_anything_but_its_own_files_is_refused(
@@ -65,6 +72,27 @@ def test_a_link_in_a_bundle_is_not_followed(
     (directory / name).symlink_to(tmp_path / "outside")
     with pytest.raises(BundleError, match=r"cannot be read|a link"):
         Replayer(read_bundle(directory, settings.cache), settings, Options(trust_elf=True)).once()
+
+
+def test_a_trace_is_not_written_for_a_bundle(make_bundle: MakeBundle, settings: Settings) -> None:
+    directory = make_bundle()
+    change_spec(directory, npu_trace="trace.jsonl")
+    done = Replayer(_foreign(directory, settings), settings, Options(trust_elf=True)).once()
+    assert done.attempt.result is not None
+    assert done.attempt.result.spec.npu_trace == ""
+
+
+def test_a_pipe_as_its_origin_does_not_hang(make_bundle: MakeBundle, settings: Settings) -> None:
+    directory = make_bundle()
+    (directory / ORIGIN_NAME).unlink()
+    os.mkfifo(directory / ORIGIN_NAME)
+    assert not read_bundle(directory, settings.cache).own
+
+
+@pytest.mark.parametrize("given", [float("nan"), -1.0, 0.0, 1e9])
+def test_a_limit_is_a_time_that_ends(given: float) -> None:
+    limits = replay_module._capped(Limits(given, given, given, 1))
+    assert limits == replace(replay_module._LONGEST, simulated=1)
 
 
 def test_a_pipe_in_a_bundle_does_not_hang(make_bundle: MakeBundle, settings: Settings) -> None:

@@ -152,6 +152,24 @@ def test_a_rerun_that_was_not_judged_resolves_nothing(kind: str) -> None:
     assert kind in done.reason
 
 
+@pytest.mark.parametrize(
+    ("first", "again", "wanted"),
+    [
+        (("TIMEOUT", Phase.RUN), ("WRONG", Phase.VERIFY), Verdict.ENGINE_NONDETERMINISTIC),
+        (("TIMEOUT", Phase.RUN), ("NOT_RUN", Phase.LAUNCH), Verdict.UNRESOLVED),
+        (("CPU_LIMIT", Phase.RUN), ("INFRA/OOM", Phase.RUN), Verdict.UNRESOLVED),
+        (("CPU_LIMIT", Phase.RUN), ("TIMEOUT", Phase.RUN), Verdict.DETERMINISTIC),
+        (("WRONG", Phase.VERIFY), ("CONFIG/INPUT", Phase.LAUNCH), Verdict.UNRESOLVED),
+        (("WRONG", Phase.VERIFY), ("MEM", Phase.LOAD), Verdict.ENGINE_NONDETERMINISTIC),
+    ],
+)
+def test_a_rerun_with_another_failure(
+    first: tuple[str, Phase], again: tuple[str, Phase], wanted: Verdict
+) -> None:
+    made = trial(Rung.FIRST, first[0], "bad", first[1]), trial(Rung.SAME_BYTES, again[0], "bad", again[1])
+    assert verdict(*made).verdict is wanted
+
+
 def test_a_budget_that_ends_leaves_what_is_proven() -> None:
     assert verdict(FIRST, spent="no time").verdict is Verdict.UNRESOLVED
     done = verdict(FIRST, AGAIN, spent="no time")
