@@ -17,7 +17,7 @@ from time import time
 
 _DAY = 86400.0
 _PROGRAM = re.compile(r"[0-9a-f]{32}")
-# Directories whose entries can be made again, and what they are.
+# Directories whose entries can be made again, or are evidence that ages, and what they are.
 _KINDS = {
     "firmware": "built runners",
     "upstream": "runners and references of upstream's suites",

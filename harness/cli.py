@@ -203,8 +203,8 @@ def cache(
 ) -> None:
     """Show what the cache holds; delete what nobody has used for a while.
 
-    What is deleted is made again when it is needed. The ledger, the journals and ccache's objects stay: they
-    have limits of their own. CORSTONE_CACHE moves the cache.
+    What is deleted is made again when it is needed, but old evidence of `harness flakes` is not. The ledger,
+    the journals and ccache's objects stay: they have limits of their own. CORSTONE_CACHE moves the cache.
     """
     place = _settings().cache
     if unused is not None:

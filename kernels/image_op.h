@@ -3,6 +3,7 @@
 
 #include "checks.h"
 #include "compute/convolution.h"
+#include "windows.h"
 
 namespace kernels {
 
@@ -77,13 +78,7 @@ inline bool read_pair(const Check& check, const ArrayRef<int64_t>& list, const c
 // The number of windows of `axis`; 0 if none fits.
 inline int64_t output_size(const ForwardAxis& axis, bool ceil_mode = false) {
   const int64_t reach = int64_t{axis.dilation} * (axis.kernel - 1) + 1;
-  const int64_t room =
-      int64_t{axis.image} + 2 * int64_t{axis.padding} - reach + (ceil_mode ? axis.stride - 1 : 0);
-  if (room < 0) return 0;
-  int64_t count = room / axis.stride + 1;
-  // The last window must begin inside of the image or of the padding before it.
-  if (ceil_mode && (count - 1) * axis.stride >= int64_t{axis.image} + axis.padding) --count;
-  return count;
+  return window_count(axis.image, reach, axis.stride, axis.padding, ceil_mode);
 }
 
 }  // namespace kernels

@@ -34,7 +34,8 @@ def run_attempt(engine: Engine, spec: RunSpec, directory: Path, number: int = 1)
 
 def judge(result: RunResult, number: int = 1) -> Attempt:
     """Compare and classify what a run left in its directory; runs nothing."""
-    from harness.compare.compare import compare_outputs  # imports numpy, for which no boot should wait
+    # Imports numpy, for which no boot should wait.
+    from harness.compare.compare import compare_outputs
 
     spec, directory = result.spec, result.directory
     comparisons = compare_outputs(

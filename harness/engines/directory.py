@@ -6,8 +6,9 @@ import hashlib
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from harness.flow import Program, RunSpec
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
@@ -86,10 +87,8 @@ def clear_outputs(spec: RunSpec, directory: Path) -> None:
 
 def output_states(spec: RunSpec, directory: Path) -> tuple[OutputState, ...]:
     """State of each output file that has to exist; an output that is no tensor has none."""
-    from harness.compare.tensors import (
-        has_file,
-        inspect_output,
-    )  # imports numpy, for which no boot should wait
+    # Imports numpy, for which no boot should wait.
+    from harness.compare.tensors import has_file, inspect_output
 
     pairs = zip(spec.output_names, spec.output_specs, strict=True)
     return tuple(inspect_output(directory / name) for name, tensor in pairs if has_file(tensor))
@@ -127,7 +126,16 @@ def _check_program(spec: RunSpec, directory: Path) -> None:
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes, in hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return stream_sha256(file)
+
+
+def stream_sha256(stream: BinaryIO) -> str:
+    """SHA-256 of what is left of `stream`, in hex."""
+    digest = hashlib.sha256()
+    for block in iter(partial(stream.read, 1 << 20), b""):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def _no_file(name: str, why: str) -> HarnessError:

@@ -11,9 +11,9 @@ import hmac
 import os
 import secrets
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 
+from harness.engines.directory import stream_sha256
 from harness.repro.confined import BundleError, open_inside, read_text
 
 ORIGIN_NAME = "origin"
@@ -40,10 +40,8 @@ def _code(directory: Path, names: Iterable[str], key: bytes) -> str:
     code = hmac.new(key, digestmod=hashlib.sha256)
     for name in sorted(set(names)):
         with open_inside(directory, name) as file:  # a link to a device has no end
-            digest = hashlib.sha256()
-            for block in iter(partial(file.read, 1 << 20), b""):
-                digest.update(block)
-        code.update(f"{name}\0{digest.hexdigest()}\n".encode())
+            digest = stream_sha256(file)
+        code.update(f"{name}\0{digest}\n".encode())
     return code.hexdigest()
 
 

@@ -186,7 +186,7 @@ def compile_graph(tool: Tool, graph: bytes, flags: Sequence[str]) -> bytes:
         NotTestableError: Vela refuses the graph, crashes or does not end; the message is Vela's.
         BundleError: see `checked_flags`.
     """
-    import numpy as np
+    import numpy as np  # takes a tenth of a second, which a replay without Vela does not spend
 
     words = checked_flags(flags)
     with tempfile.TemporaryDirectory(prefix="harness-vela-") as name:

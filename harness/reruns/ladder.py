@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.outcomes import OutcomeClass, Phase, Verdict
-from harness.reruns.policy import COMPARABLE, INCONCLUSIVE, Kind, Policy, policy_of
+from harness.outcomes import Phase, Verdict
+from harness.reruns.policy import COMPARABLE, INCONCLUSIVE, LIMITS, Kind, Policy, policy_of
 from harness.reruns.sequential import Decision, SequentialTest
 from harness.reruns.trial import Rung, Trial
 
@@ -82,9 +82,6 @@ def decide(trials: Sequence[Trial], means: Means, spent: str = "") -> Step | Con
     return replace(found, evidence=tuple(trial.line() for trial in trials), flaky=flaky)
 
 
-_LIMITS = (OutcomeClass.TIMEOUT, OutcomeClass.CPU_LIMIT)
-
-
 def _none(trials: Sequence[Trial], means: Means, policy: Policy) -> Conclusion:
     return Conclusion(policy.fails, f"{trials[0].outcome.kind.value}: {policy.why}")
 
@@ -111,9 +108,9 @@ def _resolve(trials: Sequence[Trial], means: Means, policy: Policy) -> Step | Co
         reason = f"{kind} with progress on a loaded host, and a pass alone on it{_load(first)}"
         return Conclusion(Verdict.HOST_SLOW, reason)
     for trial in reruns:
-        if trial.green or trial.outcome.kind in _LIMITS:
+        if trial.green or trial.outcome.kind in LIMITS:
             continue
-        if _says_nothing(trial):
+        if _says_nothing(trial, first):
             return Conclusion(Verdict.UNRESOLVED, f"{kind}, then {_nothing(trial)}")
         reason = f"the same bytes fail in two ways: {kind}, then {trial.outcome}"
         return Conclusion(Verdict.ENGINE_NONDETERMINISTIC, reason)
@@ -169,9 +166,7 @@ def _same_bytes(trials: Sequence[Trial], means: Means) -> Step | Conclusion | No
         if trial.green:
             reason = f"the same bytes fail and pass: {first.outcome.kind.value}, then PASS"
             return Conclusion(Verdict.ENGINE_NONDETERMINISTIC, reason)
-        if trial.outcome.kind in INCONCLUSIVE or (
-            _says_nothing(trial) and trial.outcome.kind is not first.outcome.kind
-        ):
+        if _says_nothing(trial, first):
             return Conclusion(Verdict.UNRESOLVED, _nothing(trial))
         if difference := first.difference(trial):
             reason = f"the same bytes fail in two ways: {difference}"
@@ -179,10 +174,11 @@ def _same_bytes(trials: Sequence[Trial], means: Means) -> Step | Conclusion | No
     return None
 
 
-def _says_nothing(trial: Trial) -> bool:
-    """True for a rerun that the host has ended, or that could not be made."""
-    unmade = trial.outcome.phase in (Phase.LOWER, Phase.BUILD, Phase.LAUNCH)
-    return trial.outcome.kind in INCONCLUSIVE or (unmade and trial.outcome.kind not in COMPARABLE)
+def _says_nothing(trial: Trial, first: Trial) -> bool:
+    """True for a rerun that the host has ended, or that could not be made although the first one was."""
+    kind, phase = trial.outcome.kind, trial.outcome.phase
+    unmade = phase in (Phase.LOWER, Phase.BUILD, Phase.LAUNCH) and kind not in COMPARABLE
+    return kind in INCONCLUSIVE or (unmade and kind is not first.outcome.kind)
 
 
 def _nothing(trial: Trial) -> str:

@@ -59,11 +59,14 @@ _RUNGS = (
     "EXIT_STATUS LATE_FAULT"
 )
 
+# A limit on time has ended the run: the host's, or the simulator's own.
+LIMITS = (OutcomeClass.TIMEOUT, OutcomeClass.CPU_LIMIT)
+
 POLICIES: Mapping[OutcomeClass, Policy] = {
     **dict.fromkeys(map(OutcomeClass, _NONE.split()), _BY_REQUEST),
     **dict.fromkeys(map(OutcomeClass, _ENVIRONMENT.split()), _NOT_JUDGED),
     **dict.fromkeys(map(OutcomeClass, _RUNGS.split()), _LADDER),
-    **dict.fromkeys((OutcomeClass.TIMEOUT, OutcomeClass.CPU_LIMIT), _RESOLVE),
+    **dict.fromkeys(LIMITS, _RESOLVE),
     OutcomeClass.INFRA_DOWNLOAD: _INFRA,
     OutcomeClass.INFRA_OOM: Policy(Kind.REPEAT, 1, Verdict.UNRESOLVED, why="the host ran out of memory"),
     OutcomeClass.HOST_SLOW: Policy(Kind.REPEAT, 1, Verdict.HOST_SLOW, Verdict.HOST_SLOW, "the host is slow"),

@@ -10,6 +10,7 @@ from hashlib import sha256
 from harness.flow import Attempt, Comparison
 from harness.ledger.signature import signature
 from harness.outcomes import Outcome, OutcomeClass, Phase
+from harness.reruns.policy import LIMITS
 
 
 class Rung(str, Enum):
@@ -144,7 +145,7 @@ def _together(parts: object) -> str:
 
 def _progress(attempt: Attempt) -> bool:
     """The total limit, or the simulator's own, ended a run that had not fallen silent."""
-    limited = attempt.outcome.kind in (OutcomeClass.TIMEOUT, OutcomeClass.CPU_LIMIT)
+    limited = attempt.outcome.kind in LIMITS
     if not limited or attempt.result is None or attempt.outcome.phase in (Phase.LAUNCH, Phase.BOOT):
         return False
     return attempt.result.stopped_by != "silence"

@@ -41,15 +41,19 @@ bool with_every_type(ScalarType type, const Body& body) {
   return with_type(type, body);
 }
 
+// The first number above an integer type. Its largest one need not be a double: that of int64
+// rounds up to 2^63, which no int64 is.
+template <typename T>
+constexpr double kEnd = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+
 // Floats to integers are cut towards zero and saturate, NaN gives 0; integers wrap.
 template <typename To, typename From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, bool>) {
     return value != From{};
   } else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
-    constexpr double kEnd = static_cast<double>(std::numeric_limits<To>::max() / 2 + 1) * 2;
     if (std::isnan(value)) return 0;
-    if (static_cast<double>(value) >= kEnd) return std::numeric_limits<To>::max();
+    if (static_cast<double>(value) >= kEnd<To>) return std::numeric_limits<To>::max();
     if (static_cast<double>(value) <= static_cast<double>(std::numeric_limits<To>::min())) {
       return std::numeric_limits<To>::min();
     }
@@ -75,9 +79,7 @@ inline bool takes_scalar(ScalarType type, const Scalar& scalar) {
     bool same = type == ScalarType::Bool && (value == 0.0 || value == 1.0);
     with_type(type, [&](auto zero) {
       using T = decltype(zero);
-      // A limit of int64 rounds up to 2^63, which no int64 is.
-      constexpr double kEnd = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
-      same = value >= static_cast<double>(std::numeric_limits<T>::min()) && value < kEnd &&
+      same = value >= static_cast<double>(std::numeric_limits<T>::min()) && value < kEnd<T> &&
              std::trunc(value) == value;
     });
     return same;

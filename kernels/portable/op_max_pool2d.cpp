@@ -3,6 +3,7 @@
 
 #include "portable/element_types.h"
 #include "portable/strided.h"
+#include "windows.h"
 
 namespace portable::native {
 
@@ -27,14 +28,9 @@ struct Axis {
     for (int64_t at = start + outside * dilation; at < end; at += dilation) body(at);
   }
 
-  // Number of windows over `size` elements; below 1 if not even one fits.
+  // Number of windows over `size` elements; 0 if not even one fits.
   int64_t windows(int64_t size, bool ceil_mode) const {
-    const int64_t room = size + 2 * padding - reach() + (ceil_mode ? stride - 1 : 0);
-    if (room < 0) return 0;
-    int64_t count = room / stride + 1;
-    // The last window must begin inside of the input or of the padding before it.
-    if (ceil_mode && (count - 1) * stride >= size + padding) --count;
-    return count;
+    return kernels::window_count(size, reach(), stride, padding, ceil_mode);
   }
 };
 
