@@ -185,11 +185,11 @@ def _build(
 
 
 def _trim(build: Path) -> None:
-    """Leave the image and its map: the objects are three quarters of the bytes, and ccache has them."""
+    """Leave the image, its map and its compile commands: the objects are most of the bytes, and ccache has them."""
     for path in build.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
-        elif path.name not in ("executor_runner", "executor_runner.map"):
+        elif path.name not in ("executor_runner", "executor_runner.map", "compile_commands.json"):
             path.unlink()
 
 
