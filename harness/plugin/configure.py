@@ -12,7 +12,7 @@ import pytest
 from harness.aot.child import end_with
 from harness.plugin import options
 from harness.plugin.deadline import NAME as DEADLINE
-from harness.plugin.deadline import Deadline
+from harness.plugin.deadline import Deadline, end_on_sigterm
 from harness.plugin.quarantine import NAME as QUARANTINE
 from harness.plugin.quarantine import quarantine_plugin
 from harness.plugin.workspace import WORKSPACE, enter, hand_over
@@ -39,6 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
         guard = ExitStack()
         guard.enter_context(whole("the session", lambda text: _say(config, text)))
         config.add_cleanup(guard.close)
+        end_on_sigterm(config)
         if limit := config.stash[options.SETTINGS].session_limit:
             config.pluginmanager.register(Deadline(config, limit), DEADLINE)
 

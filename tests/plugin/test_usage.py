@@ -72,6 +72,21 @@ def test_a_limit_that_ends_the_collection_is_named(pytester: pytest.Pytester) ->
     result.stdout.fnmatch_lines(["the session was ended by the session limit of 1 s *"])
 
 
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_a_session_that_is_terminated_is_reported(pytester: pytest.Pytester, workers: str) -> None:
+    pytester.makepyfile(
+        "import os, signal, threading\n"
+        "def test_before(): pass\n"
+        "def test_is_cancelled():\n"
+        f"    os.kill(os.getppid() if {workers} else os.getpid(), signal.SIGTERM)\n"
+        "    threading.Event().wait()\n"
+    )
+    result = pytester.runpytest_subprocess(*QUIET, "-n", workers, "--report-dir", "reports")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["the session was ended by SIGTERM"])
+    assert "test_before" in (pytester.path / "reports" / "junit.xml").read_text()
+
+
 def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from harness.cli import main; main()", "run", *words]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
