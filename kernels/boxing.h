@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "types.h"
+#include "written.h"
 
 namespace kernels {
 
@@ -98,10 +99,12 @@ struct Unbox<std::optional<T>> {
 template <typename Parameter>
 using Unboxed = Unbox<std::remove_cv_t<std::remove_reference_t<Parameter>>>;
 
-// An operator and its argument names, for messages.
+// An operator: its name and those of its arguments, for messages, and the first argument that it
+// writes. All behind that one are written too: outputs and scratch.
 struct Signature {
   const char* name;
   const char* const* arguments;
+  size_t first_written;
 };
 
 inline bool check_count(const Signature& signature, KernelRuntimeContext& context, size_t received,
@@ -124,6 +127,29 @@ bool check_argument(const Signature& signature, KernelRuntimeContext& context, S
   return false;
 }
 
+// A kernel reads an argument after it has checked it, so that nothing it writes may change one.
+// That an output is larger than its tensor now is not seen: resizing grows it within its planned
+// bytes.
+inline bool check_written(const Signature& signature, KernelRuntimeContext& context,
+                          Span<EValue*> stack, size_t count) {
+  for (size_t i = signature.first_written; i < count; ++i) {
+    if (!may_write(*stack[i])) {
+      ET_LOG(Error, "%s: '%s' lies in the program, which nothing may write to", signature.name,
+             signature.arguments[i]);
+      context.fail(Error::InvalidProgram);
+      return false;
+    }
+    for (size_t other = 0; other < i; ++other) {
+      if (!overlap(*stack[i], *stack[other])) continue;
+      ET_LOG(Error, "%s: '%s' shares memory with '%s'", signature.name, signature.arguments[i],
+             signature.arguments[other]);
+      context.fail(Error::InvalidProgram);
+      return false;
+    }
+  }
+  return true;
+}
+
 template <typename Result, typename... Parameters, size_t... Index>
 void call_unboxed(Result (*kernel)(KernelRuntimeContext&, Parameters...),
                   const Signature& signature, KernelRuntimeContext& context, Span<EValue*> stack,
@@ -131,6 +157,7 @@ void call_unboxed(Result (*kernel)(KernelRuntimeContext&, Parameters...),
   // The slot behind the arguments names the returned value, which is the output itself.
   if (!check_count(signature, context, stack.size(), sizeof...(Parameters) + 1)) return;
   if (!(check_argument<Unboxed<Parameters>>(signature, context, stack, Index) && ...)) return;
+  if (!check_written(signature, context, stack, sizeof...(Parameters))) return;
   kernel(context, Unboxed<Parameters>::get(*stack[Index])...);
 }
 

@@ -6,6 +6,7 @@
 #include "bundle.h"
 #include "inference.h"
 #include "memory_loader.h"
+#include "written.h"
 
 using executorch::runtime::Error;
 using executorch::runtime::Program;
@@ -47,6 +48,7 @@ bool run_test_cases(const Program& program, const char* method_name, const Bundl
 
 bool run_model(const ModelFile& file, const InputSource& inputs, const char* output_base,
                Pools& pools, size_t* written) {
+  kernels::program_file = {file.bytes.data(), file.bytes.size()};
   const bool bundled = Bundle::is_bundle(file.bytes);
   Bundle bundle;
   if (bundled && bundle.open(file.bytes) != Error::Ok) return false;

@@ -80,6 +80,8 @@ _ELEMENT = {
     "ScalarType": "ScalarType",
     "MemoryFormat": "int64_t",
 }
+# Arguments that kernels write though they are no outputs; they stand right before those.
+_SCRATCH = ("scratch", "output_scratch")
 _LISTS = ("Tensor", "int", "SymInt", "float", "bool")
 
 _SCHEMA = re.compile(r"^(?P<name>\w+::\w+(?:\.\w+)?)\((?P<arguments>.*)\)\s*->\s*(?P<returns>.+)$", re.DOTALL)
@@ -289,12 +291,21 @@ def _declaration(operator: Operator) -> str:
 
 def _wrapper(number: int, operator: Operator) -> str:
     names = ", ".join(f'"{a.name}"' for a in operator.arguments)
+    signature = f'{{"{operator.name}", kNames, {_first_written(operator)}}}'
     return (
         f"void kernel_{number}(KernelRuntimeContext& context, Span<EValue*> stack) {{\n"
         f"  static constexpr const char* kNames[] = {{{names}}};\n"
-        f'  kernels::call({operator.kernel}, {{"{operator.name}", kNames}}, context, stack);\n'
+        f"  kernels::call({operator.kernel}, {signature}, context, stack);\n"
         "}\n"
     )
+
+
+def _first_written(operator: Operator) -> int:
+    """Index of the first output, or of the scratch in front of it."""
+    first = len(operator.arguments)
+    while first and (operator.arguments[first - 1].alias or operator.arguments[first - 1].name in _SCRATCH):
+        first -= 1
+    return first
 
 
 def _registration_body(operators: Sequence[Operator]) -> str:

@@ -13,6 +13,7 @@
 #include "ethosu/blob.h"
 #include "ethosu/driver.h"
 #include "ethosu/memory.h"
+#include "written.h"
 
 using executorch::aten::Tensor;
 using executorch::runtime::ArrayRef;
@@ -141,6 +142,10 @@ Error copy_outputs(const Placements& outputs, Span<EValue*> arguments, size_t fi
     const Placement place = outputs[i];
     const auto tensor = tensor_for(place, arguments, first + i);
     if (!tensor.ok()) return tensor.error();
+    if (!kernels::may_write(*tensor)) {
+      ET_LOG(Error, "Output %zu of the NPU lies in the program, which nothing may write to", i);
+      return Error::InvalidProgram;
+    }
     if (place.bytes > 0) memcpy(tensor->mutable_data_ptr(), scratch + place.offset, place.bytes);
   }
   return Error::Ok;

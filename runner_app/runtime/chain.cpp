@@ -14,6 +14,7 @@ namespace slot = pte::slot;
 using pte::InstructionType;
 
 constexpr size_t kMaxTensorArgs = 16;
+constexpr const char* kCopyIndex = "executorch_prim::et_copy_index.tensor";
 
 /// Data type and dim order of the tensors among `args`, by which kernels may be specialized.
 struct TensorMetas {
@@ -141,6 +142,7 @@ Error Executor::load_call(Method& method, flat::Table call, Instruction& instruc
   instruction.needs_data =
       std::none_of(primitives.begin(), primitives.end(),
                    [&](const Kernel& primitive) { return primitive.op_ == instruction.kernel; });
+  instruction.writes_first = std::strcmp(operator_name(method, instruction).text, kCopyIndex) == 0;
   return Error::Ok;
 }
 

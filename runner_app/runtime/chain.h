@@ -18,6 +18,8 @@ struct Instruction {
   pte::InstructionType type = pte::InstructionType::kNone;
   /// A kernel that gives a tensor its data does not need it to have data before.
   bool needs_data = true;
+  /// A primitive that writes into its first argument.
+  bool writes_first = false;
   /// Kernel: operator; delegate: delegate; jump: destination.
   uint32_t index = 0;
   OpFunction kernel = nullptr;
@@ -53,6 +55,8 @@ class Executor {
   /// True for constants and for whatever else has its data in the program's own memory. Writing
   /// there would change what has been verified.
   static bool is_program_data(const Method& method, const aten::Tensor& tensor);
+  /// Whether an output of a kernel is such a tensor.
+  static bool writes_program_data(const Method& method, const Instruction& instruction);
 
   static Error call_kernel(Method& method, const Instruction& instruction);
   static Error call_delegate(Method& method, const Instruction& instruction);

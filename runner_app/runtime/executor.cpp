@@ -69,17 +69,25 @@ bool Executor::is_program_data(const Method& method, const aten::Tensor& tensor)
   return is_in(method.program_->program_data_) || is_in(method.program_->constant_segment_data_);
 }
 
+bool Executor::writes_program_data(const Method& method, const Instruction& instruction) {
+  const InstructionArgs args = instruction.args;
+  const auto is_constant = [&](const EValue* value) {
+    return value->isTensor() && is_program_data(method, value->toTensor());
+  };
+  if (instruction.writes_first) return args.size() > 0 && is_constant(args[0]);
+  // The last output, and behind it the slot of what is returned: the same value, if all is well.
+  const size_t first = args.size() - std::min<size_t>(args.size(), 2);
+  return instruction.needs_data && std::any_of(args.begin() + first, args.end(), is_constant);
+}
+
 Error Executor::call_kernel(Method& method, const Instruction& instruction) {
   if (instruction.needs_data) {
     ET_CHECK_OK_OR_RETURN_ERROR(check_data(instruction.args), "Kernel %s was not called.",
                                 operator_name(method, instruction).text);
-    // What a kernel returns comes last.
-    const EValue* last = instruction.args.empty() ? nullptr : *(instruction.args.end() - 1);
-    ET_CHECK_OR_RETURN_ERROR(
-        last == nullptr || !last->isTensor() || !is_program_data(method, last->toTensor()),
-        InvalidProgram, "Kernel %s would write to a constant.",
-        operator_name(method, instruction).text);
   }
+  ET_CHECK_OR_RETURN_ERROR(!writes_program_data(method, instruction), InvalidProgram,
+                           "Kernel %s would write to a constant.",
+                           operator_name(method, instruction).text);
   KernelRuntimeContext context(method.event_tracer_, method.temp_allocator_);
   instruction.kernel(context, instruction.args);
   method.temp_allocator_->reset();

@@ -70,8 +70,9 @@ void copy_index(KernelRuntimeContext& context, Args args) {
   if (to.const_data_ptr() == nullptr || from.const_data_ptr() == nullptr) {
     return refuse(context, Error::InvalidState, "tensor has no data");
   }
-  std::memcpy(to.mutable_data_ptr<uint8_t>() + static_cast<size_t>(index) * nbytes,
-              from.const_data_ptr(), nbytes);
+  // They may share memory in a malformed program.
+  std::memmove(to.mutable_data_ptr<uint8_t>() + static_cast<size_t>(index) * nbytes,
+               from.const_data_ptr(), nbytes);
 }
 
 namespace {

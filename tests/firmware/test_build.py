@@ -180,4 +180,4 @@ def test_half_finished_build_is_made_again(tmp_path: Path) -> None:
     (directory / "build" / "CMakeFiles").mkdir()
     assert build_runner(request, tmp_path).sha256 == first.sha256
     left = {path.name for path in (directory / "build").iterdir()}
-    assert left == {"executor_runner", "executor_runner.map"}
+    assert left == {"executor_runner", "executor_runner.map", "compile_commands.json"}

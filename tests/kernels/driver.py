@@ -3,7 +3,8 @@
 A request file holds the number of calls (uint32) and per call the operator's name, the index of the
 output, the number of values and the values, each a tag and its content: T tensor (dtype code, has
 data, dynamism, rank, sizes, dim order, bytes), I int64, D float64, B bool, L list of int64, X list of
-tensors, O list of tensors that may be absent, S text, N absent. A response holds failure state, rank,
+tensors, O list of tensors that may be absent, S text, A a tensor in the memory of an earlier argument
+(its index, offset in bytes), N absent. A response holds failure state, rank,
 sizes and bytes of the output.
 """
 
@@ -66,7 +67,15 @@ class Tensors:
     optional: bool = False
 
 
-Value = Tensor | Tensors | int | float | bool | str | list[int] | None
+@dataclass(frozen=True)
+class Same:
+    """A tensor like argument `index`, at its data or `offset` bytes behind."""
+
+    index: int
+    offset: int = 0
+
+
+Value = Tensor | Tensors | Same | int | float | bool | str | list[int] | None
 
 
 @dataclass(frozen=True)
@@ -165,6 +174,8 @@ def _encode(value: Value) -> bytes:
     if isinstance(value, Tensors):
         tag = b"O" if value.optional else b"X"
         return struct.pack("<cI", tag, len(value.elements)) + b"".join(map(_encode, value.elements))
+    if isinstance(value, Same):
+        return struct.pack("<cII", b"A", value.index, value.offset)
     array, rank = value.array, value.array.ndim
     data = np.ascontiguousarray(np.transpose(array, value.order)).tobytes()
     head = struct.pack("<cbBBI", b"T", DTYPES[array.dtype.name], value.has_data, value.dynamism, rank)

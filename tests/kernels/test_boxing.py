@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.kernels.driver import INVALID_PROGRAM, INVALID_TYPE, OK, Call, Tensor, Value, run
+from tests.kernels.driver import INVALID_PROGRAM, INVALID_TYPE, OK, Call, Same, Tensor, Value, run
 from tests.kernels.operators import Linear, output, quantize
 
 X = np.zeros(4, np.float32)
@@ -72,3 +72,33 @@ def test_a_whole_number_is_a_float(tmp_path: Path) -> None:
 def test_all_kinds_of_scalar(tmp_path: Path, alpha: float) -> None:
     (result,) = run([changed(ADD, 2, alpha)], tmp_path)
     assert result.status == OK, result.log
+
+
+INDEX = Tensor(np.zeros(4, np.int64))
+POOL = Call(
+    "cortex_m::quantized_avg_pool2d.out",
+    (
+        Tensor(np.zeros((1, 1, 2, 2), np.int8), (0, 2, 3, 1)),
+        *([2, 2], [2, 2], [0, 0], False, 0, 1 << 30, 1),
+        Tensor(np.zeros(16, np.uint8)),
+        Tensor(np.zeros((1, 1, 1, 1), np.int8), (0, 2, 3, 1)),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (changed(ADD, 3, Same(0)), "'out' shares memory with 'self'"),
+        (changed(ADD, 3, Same(1, 12)), "'out' shares memory with 'other'"),
+        (Call("aten::gather.out", (INDEX, 0, INDEX, False, Same(2))), "'out' shares memory with 'index'"),
+        (changed(POOL, 9, Same(8, 3)), "'out' shares memory with 'scratch'"),
+        (changed(POOL, 8, Same(0)), "'scratch' shares memory with 'input'"),
+    ],
+)
+def test_an_output_in_the_memory_of_another_argument_is_refused(
+    tmp_path: Path, call: Call, message: str
+) -> None:
+    (result,) = run([call], tmp_path)
+    assert result.status == INVALID_PROGRAM
+    assert f"{call.op}: {message}" in result.log

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from torch.nn import functional
 
 from harness import Case, Program
 from harness.firmware.build import RunnerRequest, build_runner, known_operators
@@ -34,8 +34,8 @@ ENVIRONMENT = {
 }
 
 
-class Mixed(torch.nn.Module):
-    """Most operators and value kinds in one small program."""
+class Elementwise(torch.nn.Module):
+    """Elementwise operators and a linear layer: a small program, of which a byte is often decisive."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,9 +46,38 @@ class Mixed(torch.nn.Module):
         return torch.maximum(h, torch.relu(h)), torch.minimum(x, y)
 
 
+class Broad(torch.nn.Module):
+    """Operators that read beside what they write: images, gather, index, cat, padding, matrices."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = torch.nn.Conv2d(2, 4, 3, padding=1)
+        self.depthwise = torch.nn.Conv2d(4, 4, 3, groups=4, padding=1)
+        self.up = torch.nn.ConvTranspose2d(4, 2, 2, stride=2)
+        self.register_buffer("rows", torch.tensor([2, 0, 3]))
+
+    def forward(self, x: torch.Tensor, indices: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        h = self.depthwise(torch.relu(self.conv(x)))
+        largest, mean = functional.max_pool2d(h, 2), functional.avg_pool2d(h, 2)
+        both = torch.cat([largest, mean], 1).contiguous().flatten(2)
+        padded = functional.pad(both, (1, 1))
+        product = torch.bmm(torch.softmax(padded, -1), padded.transpose(1, 2))
+        chosen = torch.gather(product, 2, indices)
+        quotient = product[:, self.rows] / (chosen.abs().sum() + 1.5)
+        return self.up(largest), chosen, quotient, torch.sigmoid(product)
+
+
+def broad_inputs(rng: torch.Generator) -> tuple[torch.Tensor, ...]:
+    image = torch.rand(1, 2, 4, 6, generator=rng) - 0.5
+    indices = torch.randint(0, 8, (1, 8, 3), generator=rng)
+    return image.to(memory_format=torch.channels_last), indices
+
+
 @pytest.fixture(scope="module")
-def program(harness: Harness) -> Program:
-    return harness.lower(Case(lambda rng: Mixed(), uniform((3, 9), (3, 9))))
+def programs(harness: Harness) -> tuple[Program, Program]:
+    small = Case(lambda rng: Elementwise(), uniform((3, 9), (3, 9)))
+    broad = Case(lambda rng: Broad().to(memory_format=torch.channels_last), broad_inputs)
+    return harness.lower(small), harness.lower(broad)
 
 
 @pytest.fixture(scope="module")
@@ -73,16 +102,15 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
-def test_host_under_sanitizers(first: int, program: Program, sanitized: Path, tmp_path: Path) -> None:
-    assert program.bpte is not None
-    originals = {"m.pte": program.pte.read_bytes(), "m.bpte": program.bpte.read_bytes()}
-    for index, path in enumerate(program.inputs):
-        shutil.copyfile(path, tmp_path / f"i{index}.bin")
+def test_host_under_sanitizers(
+    first: int, programs: tuple[Program, Program], sanitized: Path, tmp_path: Path
+) -> None:
     for number in range(first, min(first + BATCH, COUNT)):
-        rng = random.Random(number)
-        name = ("m.pte", "m.bpte")[number % 2]
-        (tmp_path / name).write_bytes(mutate(originals[name], rng))
-        inputs = ["-i", "i0.bin", "-i", "i1.bin"] if name == "m.pte" else []
+        program, bundled = programs[number % 2], number // 2 % 2 == 1
+        original, name = (program.bpte, "m.bpte") if bundled else (program.pte, "m.pte")
+        assert original is not None
+        (tmp_path / name).write_bytes(mutate(original.read_bytes(), random.Random(number)))
+        inputs = [] if bundled else [word for path in program.inputs for word in ("-i", str(path))]
         run = subprocess.run(
             [str(sanitized), "-m", name, "-o", "out", *inputs],
             cwd=tmp_path,
@@ -112,19 +140,20 @@ JUDGED = {
     OutcomeClass.EXIT_STATUS,
     OutcomeClass.OUTPUT_NOT_WRITTEN,
     OutcomeClass.SHAPE,
+    OutcomeClass.DIM_ORDER,
     OutcomeClass.DTYPE,
     OutcomeClass.NO_OUTPUT,
 }
 
 
 @pytest.mark.parametrize("first", range(0, BOOTS, 10))
-def test_stand_in(first: int, program: Program, harness: Harness, tmp_path: Path) -> None:
-    runner = harness.runner(TARGETS["cortex-m55"], program.operators)
-    original = program.pte.read_bytes()
+def test_stand_in(first: int, programs: tuple[Program, Program], harness: Harness, tmp_path: Path) -> None:
     for number in range(first, first + 10):
+        program = programs[number % 2]
+        runner = harness.runner(TARGETS["cortex-m55"], program.operators)
         place = tmp_path / str(number)
         place.mkdir()
-        (place / "mutated.pte").write_bytes(mutate(original, random.Random(number)))
+        (place / "mutated.pte").write_bytes(mutate(program.pte.read_bytes(), random.Random(number)))
         mutated = replace(program, pte=place / "mutated.pte", bpte=None)
         attempt = harness.run(mutated, place / "attempt", runner=runner)
         assert attempt.outcome.kind in JUDGED, f"mutation {number}: {attempt.outcome}"

@@ -120,6 +120,12 @@ def _jump(program: Any, to: int, kind: str = "Bool") -> None:
     instruction(program, "JumpFalseCall", cond_value_index=index(program, kind), destination_instruction=to)
 
 
+def _slices_into_a_constant(program: Any) -> None:
+    copy = call(program)
+    change(plan(program).operators[copy.op_index], name="executorch_prim::et_copy_index", overload="tensor")
+    change(copy, args=[constant_index(program), 0, index(program, "Int")])
+
+
 def _free(program: Any, kind: str) -> None:
     instruction(program, "FreeCall", value_index=index(program, kind))
 
@@ -179,6 +185,10 @@ MALFORMED: dict[str, Malformed] = {
     "constant_output": Malformed(
         "linear", lambda p: change(call(p), args=[0, 1, constant_index(p)]), "would write to a constant"
     ),
+    "constant_output_not_returned": Malformed(
+        "linear", lambda p: change(call(p), args=[0, constant_index(p), 1]), "would write to a constant"
+    ),
+    "constant_slices": Malformed("quantized", _slices_into_a_constant, "would write to a constant"),
     "int_list_high": Malformed("lists", items("IntList", 999), "is value 999: no such value"),
     "int_list_negative": Malformed("lists", items("IntList", -1), "is value -1: no such value"),
     "int_list_type": Malformed("lists", items("IntList", 0), "not of the list's type"),

@@ -149,6 +149,16 @@ EValue read_tensor_list(Reader& in, Call& call, bool optional) {
   return EValue(l.list.get());
 }
 
+// A tensor in the memory of an argument that was read before.
+EValue read_same(Reader& in, Call& call) {
+  const auto index = in.number<uint32_t>();
+  const auto offset = in.number<uint32_t>();
+  const Tensor& other = call.values.at(index).toTensor();
+  auto* impl = new TensorImpl(*other.unsafeGetTensorImpl());
+  impl->set_data(other.mutable_data_ptr<char>() + offset);
+  return EValue(Tensor(impl));
+}
+
 EValue read_text(Reader& in, Call& call) {
   const std::string& text = call.texts.emplace_back(in.text());
   return EValue(&call.text_views.emplace_back(text.data(), text.size()));
@@ -164,6 +174,8 @@ EValue read_value(Reader& in, Call& call) {
       return read_text(in, call);
     case 'T':
       return read_tensor(in, call);
+    case 'A':
+      return read_same(in, call);
     case 'L':
       return read_list(in, call);
     case 'I':
