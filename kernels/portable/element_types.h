@@ -41,6 +41,15 @@ bool with_every_type(ScalarType type, const Body& body) {
   return with_type(type, body);
 }
 
+// How an element is stored. In a bool tensor any byte but 0 is true; C++ has two values of bool.
+template <typename T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
+template <typename T>
+T value_of(Stored<T> stored) {
+  return static_cast<T>(stored);
+}
+
 // The first number above an integer type. Its largest one need not be a double: that of int64
 // rounds up to 2^63, which no int64 is.
 template <typename T>

@@ -26,7 +26,8 @@ Tensor& combine_bools(KernelRuntimeContext& context, const char* name, const Ten
                       const Tensor& other, Tensor& out, const Op& op) {
   const Check check(context, name);
   if (kernels::prepare_broadcast(check, self, other, ScalarType::Bool, out)) {
-    kernels::run_binary<bool>(self, other, out, op);
+    kernels::run_binary<kernels::Stored<bool>>(
+        self, other, out, [op](uint8_t a, uint8_t b) { return op(a != 0, b != 0); });
   }
   return out;
 }

@@ -26,17 +26,19 @@ Tensor& compare(KernelRuntimeContext& context, const char* name, const Tensor& s
                                  kernels::broadcast_view(other, out)};
   const bool known = kernels::with_every_type(self.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    const T* a = self.const_data_ptr<T>();
-    const T* b = other.const_data_ptr<T>();
+    const auto* a = self.const_data_ptr<kernels::Stored<T>>();
+    const auto* b = other.const_data_ptr<kernels::Stored<T>>();
     bool* to = out.mutable_data_ptr<bool>();
-    kernels::for_each_element(out, views,
-                              [&](const int64_t* at, size_t i) { to[i] = op(a[at[0]], b[at[1]]); });
+    kernels::for_each_element(out, views, [&](const int64_t* at, size_t i) {
+      to[i] = op(kernels::value_of<T>(a[at[0]]), kernels::value_of<T>(b[at[1]]));
+    });
   });
   check.that(known, "the type of self has no kernel");
   return out;
 }
 
-// With a float scalar, integers are compared as double: exact up to 2^53.
+// With a float scalar, integers are compared as double: exact up to 2^53. A whole one wraps to the
+// type of the tensor, as in ATen; bools are compared with it as numbers.
 template <typename Op>
 Tensor& compare(KernelRuntimeContext& context, const char* name, const Tensor& self,
                 const Scalar& other, Tensor& out, const Op& op) {
@@ -47,11 +49,11 @@ Tensor& compare(KernelRuntimeContext& context, const char* name, const Tensor& s
   }
   const bool known = kernels::with_every_type(self.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    const T* from = self.const_data_ptr<T>();
+    const auto* from = self.const_data_ptr<kernels::Stored<T>>();
     bool* to = out.mutable_data_ptr<bool>();
     const auto run = [&](auto value) {
       kernels::for_each_element(out, {kernels::whole(self)}, [&](const int64_t* at, size_t i) {
-        to[i] = op(static_cast<decltype(value)>(from[at[0]]), value);
+        to[i] = op(static_cast<decltype(value)>(kernels::value_of<T>(from[at[0]])), value);
       });
     };
     if constexpr (std::is_floating_point_v<T>) {
@@ -59,7 +61,7 @@ Tensor& compare(KernelRuntimeContext& context, const char* name, const Tensor& s
     } else if (other.isFloatingPoint()) {
       run(other.to<double>());
     } else {
-      run(kernels::from_scalar<int64_t>(other));
+      run(kernels::from_scalar<std::conditional_t<std::is_same_v<T, bool>, int64_t, T>>(other));
     }
   });
   check.that(known, "the type of self has no kernel");

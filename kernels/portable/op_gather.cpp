@@ -243,8 +243,8 @@ Tensor& constant_pad_nd_out(KernelRuntimeContext& context, const Tensor& self,
   for (size_t dim = 0; dim < rank; ++dim) inner.offset += before[dim] * inner.strides[dim];
   const bool known = kernels::with_every_type(self.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    const T* from = self.const_data_ptr<T>();
-    T* to = out.mutable_data_ptr<T>();
+    const auto* from = self.const_data_ptr<kernels::Stored<T>>();
+    auto* to = out.mutable_data_ptr<kernels::Stored<T>>();
     std::fill_n(to, out.numel(), kernels::from_scalar<T>(value));
     kernels::for_each_element(self, {inner},
                               [&](const int64_t* at, size_t i) { to[at[0]] = from[i]; });

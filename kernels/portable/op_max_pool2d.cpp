@@ -114,10 +114,12 @@ std::tuple<Tensor&, Tensor&> max_pool2d_with_indices_out(
     using T = decltype(zero);
     const T* from = self.const_data_ptr<T>();
     T* to = out.mutable_data_ptr<T>();
+    bool filled = true;
     kernels::for_each_element(out, {plane, row, column}, [&](const int64_t* at, size_t i) {
       const int64_t best = find_maximum(from + at[0], strides, sizes, axes, at[1], at[2]);
-      // A dilated window may lie in the padding altogether.
-      if (!check.that(best >= 0, "a window has no element of self")) return;
+      // A dilated window may lie in the padding altogether, where ATen's index is none of self.
+      if (filled) filled = check.that(best >= 0, "a window has no element of self");
+      if (!filled) return;
       places[i] = best;
       to[i] = from[at[0] + best / sizes[1] * strides[0] + best % sizes[1] * strides[1]];
     });

@@ -27,10 +27,10 @@ bool prepare(const Check& check, const Tensor& self,
 
 template <typename From, typename To>
 void convert(const Tensor& self, Tensor& out) {
-  const From* from = self.const_data_ptr<From>();
+  const auto* from = self.const_data_ptr<kernels::Stored<From>>();
   To* to = out.mutable_data_ptr<To>();
   kernels::for_each_element(out, {kernels::whole(self)}, [&](const int64_t* at, size_t i) {
-    to[i] = kernels::convert<To>(from[at[0]]);
+    to[i] = kernels::convert<To>(kernels::value_of<From>(from[at[0]]));
   });
 }
 

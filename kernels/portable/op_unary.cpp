@@ -124,7 +124,7 @@ Tensor& abs_out(KernelRuntimeContext& context, const Tensor& self, Tensor& out) 
 Tensor& logical_not_out(KernelRuntimeContext& context, const Tensor& self, Tensor& out) {
   const Check check(context, "logical_not");
   if (check.tensor(self, "self", ScalarType::Bool) && prepare(check, self, out)) {
-    map<bool>(self, out, [](bool value) { return !value; });
+    map<kernels::Stored<bool>>(self, out, [](uint8_t value) { return value == 0; });
   }
   return out;
 }

@@ -187,3 +187,48 @@ def test_a_huge_window_costs_no_more_than_its_input(tmp_path: Path) -> None:
     )
     assert result.status == OK, result.log
     assert (result.out == 11).all()
+
+
+def test_any_byte_but_zero_is_true(tmp_path: Path) -> None:
+    odd = np.array([0, 1, 2, 255], np.uint8).view(bool)
+    plain = np.array([False, True, True, True])
+    out, number = output((4,), "bool"), output((4,), "int32")
+    calls = {
+        "eq": Call("aten::eq.Tensor_out", (Tensor(odd), Tensor(plain), out)),
+        "eq scalar": Call("aten::eq.Scalar_out", (Tensor(odd), 1, out)),
+        "not": Call("aten::logical_not.out", (Tensor(odd), out)),
+        "and": Call("aten::logical_and.out", (Tensor(odd), Tensor(odd), out)),
+        "or": Call("aten::logical_or.out", (Tensor(odd), Tensor(odd), out)),
+        "to": Call("dim_order_ops::_to_dim_order_copy.out", (Tensor(odd), False, [0], number)),
+        "pad": Call("aten::constant_pad_nd.out", (Tensor(odd), [1, 0], True, output((5,), "bool"))),
+    }
+    results = dict(zip(calls, run(list(calls.values()), tmp_path), strict=True))
+    assert [result.log for result in results.values() if result.status != OK] == []
+    assert results["eq"].out.all()
+    assert results["not"].out.tolist() == [True, False, False, False]
+    assert results["to"].out.tolist() == [0, 1, 1, 1]
+    assert (results["pad"].out.view(np.uint8) != 0).tolist() == [True, False, True, True, True]
+    for name in ("eq scalar", "and", "or"):
+        assert results[name].out.view(np.uint8).tolist() == [0, 1, 1, 1], name
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "bool"])
+def test_a_whole_scalar_wraps_in_comparisons(tmp_path: Path, dtype: str) -> None:
+    x = values(np.random.default_rng(83), dtype, (64,))
+    scalars = (0, 1, 44, 300, -1, -300, 70_000, 2**31 + 44, True)
+    names = ("eq", "ne", "lt", "le", "gt", "ge")
+    pairs = [(name, scalar) for name in names for scalar in scalars]
+    calls = [Call(f"aten::{name}.Scalar_out", (Tensor(x), s, output((64,), "bool"))) for name, s in pairs]
+    for (name, scalar), result in zip(pairs, run(calls, tmp_path), strict=True):
+        want = getattr(torch, name)(torch.from_numpy(x), scalar).numpy()
+        assert result.status == OK, result.log
+        np.testing.assert_array_equal(result.out, want, f"{name} {scalar}")
+
+
+def test_a_window_in_the_padding_is_refused_once(tmp_path: Path) -> None:
+    x = Tensor(np.zeros((1, 3, 1, 1), np.float32))
+    outs = output((1, 3, 1, 1), "float32"), output((1, 3, 1, 1), "int64")
+    pool = ([2, 2], [1, 1], [1, 1], [2, 2], False)
+    (result,) = run([Call("aten::max_pool2d_with_indices.out", (x, *pool, *outs), 6)], tmp_path)
+    assert result.status == INVALID_ARGUMENT
+    assert result.log.count("a window has no element of self") == 1, result.log
