@@ -185,7 +185,7 @@ def _build(
 
 
 def _trim(build: Path) -> None:
-    """Leave the image, its map and its compile commands: the objects are most of the bytes, and ccache has them."""
+    """Leave image, map and compile commands: objects are most of the bytes, and ccache has them."""
     for path in build.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
