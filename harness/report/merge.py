@@ -89,26 +89,16 @@ def missing_shards(sessions: Sequence[SessionRecord]) -> list[str]:
     """One line for each `--shard i/n` of which some parts are not there."""
     found: dict[int, set[int]] = {}
     for session in sessions:
-        part = _shard(session.argv)
-        if part is not None:
-            found.setdefault(part[1], set()).add(part[0])
+        match = _SHARD.fullmatch(session.shard or "")
+        # The total comes from a file: nobody has a thousand shards.
+        if match and 0 < int(match[1]) <= int(match[2]) <= 1000:
+            found.setdefault(int(match[2]), set()).add(int(match[1]))
     return [
         f"shard {number}/{total} is missing"
         for total, parts in sorted(found.items())
         for number in range(1, total + 1)
         if number not in parts
     ]
-
-
-def _shard(argv: Sequence[str]) -> tuple[int, int] | None:
-    for i, word in enumerate(argv):
-        name, _, value = word.partition("=")
-        if name == "--shard":
-            match = _SHARD.fullmatch(value or (argv[i + 1] if i + 1 < len(argv) else ""))
-            # The total comes from a file: nobody has a thousand shards.
-            if match and 0 < int(match[1]) <= int(match[2]) <= 1000:
-                return int(match[1]), int(match[2])
-    return None
 
 
 def _cut_short(journal: Journal, done: set[tuple[str, str]]) -> bool:
@@ -149,17 +139,18 @@ def _session(
         exit_status=_status(sessions, tests, partial),
         partial=partial,
         tests=tests,
+        shard=None,
     )
 
 
 def _argv(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """The command line without its shard."""
+    """The command line without its shard and the file that balances it."""
     words: list[str] = []
     skip = False
     for word in argv:
         if not skip and not word.startswith("--shard"):
             words.append(word)
-        skip = word == "--shard"
+        skip = word in ("--shard", "--shard-durations")
     return tuple(words)
 
 

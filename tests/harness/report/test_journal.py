@@ -153,7 +153,8 @@ def shards(tmp_path: Path, *numbers: int) -> list[Journal]:
             a_test(f"t.py::a{number}"),
             a_test(f"t.py::b{number}"),
             id=f"s{number}",
-            argv=("pytest", "--shard", f"{number}/3", "-x"),
+            argv=("pytest", "--shard", f"{number}/3", "--shard-durations", "d.json", "-x"),
+            shard=f"{number}/3",
             started=1000.0 + number,
         )
         for number in numbers
@@ -176,6 +177,24 @@ def test_merge_names_a_shard_that_is_missing(tmp_path: Path) -> None:
     assert merged.notes == ("shard 2/3 is missing",)
     assert merged.session.partial
     assert merged.session.exit_status == 1
+
+
+def test_merge_knows_a_shard_that_is_not_on_the_command_line(tmp_path: Path) -> None:
+    """As the environment or an ini file gives it."""
+    [journal] = shards(tmp_path, 1)
+    session = replace(journal.session, argv=("pytest",))
+    assert merge([replace(journal, session=session)]).notes == (
+        "shard 2/3 is missing",
+        "shard 3/3 is missing",
+    )
+
+
+def test_a_journal_of_before_shards_were_recorded_still_reads(tmp_path: Path) -> None:
+    written(tmp_path / "1.jsonl", a_test("t.py::a"))
+    path = tmp_path / "1.jsonl"
+    path.write_text(path.read_text().replace('"shard": null, ', ""))
+    assert "shard" not in path.read_text()
+    assert read_journal(path).session.shard is None
 
 
 def test_merge_takes_one_file_given_twice_once(tmp_path: Path) -> None:
