@@ -23,6 +23,7 @@ _KINDS = {
     "upstream": "runners and references of upstream's suites",
     "vela": "versions of Vela",
     "failures": "lowerings that failed",
+    "evidence": "red attempts, by session",
     "flakes": "evidence of `harness flakes` and `harness hunt`",
     "fuzz": "fuzzers",
     "runner-tests": "builds of this project's tests",

@@ -114,6 +114,12 @@ def run(
     from harness.session import Harness
 
     recorded = "npu-trace.jsonl"
+    if npu_trace is not None and target_named(target).npu is None:
+        raise ValueError(f"--npu-trace: {target} has no NPU")
+    for place in filter(None, (directory, npu_trace and npu_trace.parent)):
+        place.mkdir(parents=True, exist_ok=True)  # before minutes have gone into lowering
+    if directory is not None and any(directory.iterdir()):
+        raise ValueError(f"--directory {directory}: is not empty; the evidence of two runs must not mix")
     settings = _settings(engine=engine, timelimit=timelimit, npu_trace=recorded if npu_trace else None)
     harness = Harness(settings, progress=lambda text: _err.print(text, markup=False))
     place = directory or Path(tempfile.mkdtemp(prefix="harness-run-"))
@@ -169,10 +175,14 @@ def build(
     """Build the runner and print its path and section sizes."""
     from harness.firmware.build import RunnerRequest, build_runner, known_operators
     from harness.firmware.memory_use import read_map, warnings
-    from harness.oplist import operators_of
+    from harness.oplist import delegates_of, operators_of
 
     names = operators_of(operators) if operators else known_operators()
     core = target_named(target)
+    delegates = delegates_of(operators or [])
+    if delegates and (core.npu is None or platform == "host"):
+        where = "the host" if platform == "host" else core.name
+        raise ValueError(f"the programs delegate to {', '.join(delegates)}, and {where} has no NPU")
     if board == CORSTONE_300.name:
         core = on_corstone_300(core)
     elif board not in ("", core.board.name):

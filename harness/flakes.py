@@ -35,6 +35,9 @@ class FlakesError(ValueError):
     """The test cannot be measured; one line for people."""
 
 
+_ONE_PROCESS = "-n0"
+
+
 @dataclass(frozen=True)
 class Measured:
     """The runs of one test, in order of their end.
@@ -134,7 +137,7 @@ def measured_session(
 
 def _first(nodeid: str, engine: str, directory: Path) -> tuple[SessionRecord, TestRecord]:
     """The session and the test, from one run through pytest."""
-    session = first_session([nodeid, "-n0"], engine, directory)
+    session = first_session([nodeid, _ONE_PROCESS], engine, directory)
     if len(session.tests) != 1:
         names = ", ".join(test.nodeid for test in session.tests[:4])
         raise FlakesError(f"{nodeid} is not one test but {len(session.tests)}: {names or 'none'}; name one")
@@ -169,7 +172,7 @@ def first_session(selection: Sequence[str], engine: str, directory: Path) -> Ses
     if not journals:
         said = [line for line in done.stdout.splitlines() if line.strip()]
         raise FlakesError(
-            f"{' '.join(selection)} was not run: "
+            f"{' '.join(word for word in selection if word != _ONE_PROCESS)} was not run: "
             + (said[-1] if said else f"pytest ended with {done.returncode}")
         )
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,11 +19,23 @@ def operators_of(files: Sequence[Path]) -> tuple[str, ...]:
     """Union of the operators that programs and bundles need, sorted.
 
     Raises:
-        HarnessError: BUNDLE_INVALID.
+        HarnessError: CONFIG/INPUT, BUNDLE_INVALID.
     """
-    contents = (pte.read_file(file) for file in files)
-    programs = (c.program if isinstance(c, pte.BundleFile) else c for c in contents)
-    return tuple(sorted({name for program in programs for name in program.operators}))
+    return tuple(sorted({name for program in _programs(files) for name in program.operators}))
+
+
+def delegates_of(files: Sequence[Path]) -> tuple[str, ...]:
+    """Union of the backends that programs and bundles delegate to, sorted.
+
+    Raises:
+        HarnessError: as `operators_of`.
+    """
+    return tuple(sorted({name for program in _programs(files) for name in program.delegates}))
+
+
+def _programs(files: Sequence[Path]) -> Iterator[pte.ProgramFile]:
+    for content in map(pte.read_file, files):
+        yield content.program if isinstance(content, pte.BundleFile) else content
 
 
 def selected_operators(files: Sequence[Path]) -> str:
@@ -33,7 +45,7 @@ def selected_operators(files: Sequence[Path]) -> str:
     names the programs.
 
     Raises:
-        HarnessError: BUNDLE_INVALID.
+        HarnessError: CONFIG/INPUT, BUNDLE_INVALID.
     """
     # The package's merge_yaml.py merges lists of functions; for selected operators it is gen_all_oplist.
     from executorch.codegen.tools import gen_all_oplist, gen_oplist

@@ -32,7 +32,6 @@ _PATTERNS = (
 )
 # Home directories of anybody, since a log may come from another machine.
 _HOMES = re.compile(r"(?<![\w.])(?:/home/[^/\s:'\"]+|/Users/[^/\s:'\"]+|/root(?=[/\s:'\"]|$))")
-_HOMES_BYTES = re.compile(_HOMES.pattern.replace(r"\s", r"\s\0").encode())
 
 
 def redact(text: str) -> str:
@@ -44,11 +43,14 @@ def redact(text: str) -> str:
 
 
 def redact_paths(data: bytes) -> bytes:
-    """Binary data with home directories overwritten by as many `~`: offsets in it stay what they are."""
+    """Binary data with this user's home directory overwritten by as many `~`: offsets stay what they are.
+
+    Other homes in it are those of who built the toolchain, and in everybody's ELF.
+    """
     home = str(Path.home()).encode()
-    if len(home) > 1:
-        data = re.sub(re.escape(home) + rb"(?=[/\0\s:]|$)", lambda found: b"~" * len(found[0]), data)
-    return _HOMES_BYTES.sub(lambda found: b"~" * len(found[0]), data)
+    if len(home) <= 1:
+        return data
+    return re.sub(re.escape(home) + rb"(?=[/\0\s:]|$)", lambda found: b"~" * len(found[0]), data)
 
 
 @lru_cache(maxsize=1)

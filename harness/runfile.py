@@ -16,6 +16,7 @@ from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 from harness.repro.bundle import Source, complete
 from harness.session import Harness
 from harness.targets import Target
+from harness.whole import whole
 
 _MODEL, _INPUTS = "ModelUnderTest", "ModelInputs"
 
@@ -38,7 +39,8 @@ def run_file(
     """
     tolerance = Tolerance(atol=atol, qtol=qtol)
     try:
-        attempt, program = _run(harness, file, target, directory, tolerance, bundleio, inputs)
+        with whole("`harness run`"):
+            attempt, program = _run(harness, file, target, directory, tolerance, bundleio, inputs)
     except HarnessError as error:
         return Attempt(1, error.outcome), None
     source = Source(session=("harness", *sys.argv[1:]), target=target, program=program)

@@ -119,6 +119,7 @@ class Harness:
         """As `check`, with the case's own seed; also returns the program, None if lowering failed."""
         started = perf_counter()
         try:
+            self.engine(case.target)  # where there is none, there is no need to lower
             program = self.lower_into(case)
         except HarnessError as error:
             return Attempt(1, error.outcome, durations={"lower": perf_counter() - started}), None

@@ -17,6 +17,11 @@ FLAKY = ("fail", "warn")
 
 
 _PREFIX = "CORSTONE_"
+# Eleven days: beyond that a limit is a slip, and poll() counts milliseconds in 32 bits.
+_MOST_SECONDS = 1_000_000
+_MOST_SEED = 2**63 - 1
+DEFAULT_BASE = "origin/main"
+_SHOWN = 40  # characters of a value in a message
 # Of our own tests and child processes, no options.
 _PRIVATE = (
     "CORSTONE_UPSTREAM_",
@@ -114,7 +119,7 @@ OPTIONS = (
     ),
     Option("quarantine-only", "", "run only the tests of the quarantine file", switch=True),
     Option("checkout", "", "directory whose git revision is tested (default: pytest's root directory)"),
-    Option("base-revision", "origin/main", "revision that this branch is compared with"),
+    Option("base-revision", DEFAULT_BASE, "revision that this branch is compared with"),
     Option("report-dir", "", "directory for report.html, junit.xml, testplan.md and the session's journal"),
     Option(
         "junit-plain",
@@ -155,7 +160,7 @@ class Settings:
     ledger: str = ""
     quarantine: Path | None = None
     quarantine_only: bool = False
-    base_revision: str = "origin/main"
+    base_revision: str = DEFAULT_BASE
     checkout: Path | None = None
 
 
@@ -197,14 +202,14 @@ def _settings(values: Mapping[str, tuple[str, ...]]) -> Settings:
         host_runner=one("host-runner"),
         executorch_prefix=Path(one("executorch-prefix")).absolute() if one("executorch-prefix") else None,
         fvp_args=values["fvp-arg"],
-        timelimit=_whole("--timelimit", one("timelimit"), 1),
-        silence_limit=float(_whole("--silence-limit", one("silence-limit"), 1)),
-        case_seed=_whole("--case-seed", one("case-seed"), 0) if one("case-seed") else None,
+        timelimit=_seconds("--timelimit", one("timelimit"), 1),
+        silence_limit=float(_seconds("--silence-limit", one("silence-limit"), 1)),
+        case_seed=_whole("--case-seed", one("case-seed"), 0, _MOST_SEED) if one("case-seed") else None,
         cache=Path(one("cache")).absolute() if one("cache") else default_cache(),
         artifacts=Path(one("artifacts")).absolute() if one("artifacts") else None,
-        session_limit=_whole("--session-limit", one("session-limit"), 0),
+        session_limit=_seconds("--session-limit", one("session-limit"), 0),
         reruns=not _on("--no-reruns", one("no-reruns")),
-        reruns_budget=float(_whole("--reruns-budget", one("reruns-budget"), 0)),
+        reruns_budget=float(_seconds("--reruns-budget", one("reruns-budget"), 0)),
         reruns_failures=_whole("--reruns-failures", one("reruns-failures"), 0),
         flaky=one("flaky"),
         ledger=one("ledger"),
@@ -258,11 +263,16 @@ def _on(flag: str, text: str) -> bool:
     return text.lower() in ("1", "yes", "true")
 
 
-def _whole(flag: str, text: str, least: int) -> int:
+def _seconds(flag: str, text: str, least: int) -> int:
+    return _whole(flag, text, least, _MOST_SECONDS)
+
+
+def _whole(flag: str, text: str, least: int, most: int | None = None) -> int:
     try:
         number = int(text)
-    except ValueError:
+    except ValueError:  # also for thousands of digits
         number = least - 1
-    if number < least:
-        raise SettingsError(f"{flag} {text}: a whole number, at least {least}")
+    if number < least or (most is not None and number > most):
+        bounds = f"at least {least}" if most is None else f"{least} to {most}"
+        raise SettingsError(f"{flag} {text[:_SHOWN]}: a whole number, {bounds}")
     return number

@@ -14,6 +14,11 @@ _LOAD_STATUS = {
     0x30: (OutcomeClass.CONFIG_TARGET, "the delegate's program is for another NPU: lower it for this target"),
     0x31: (OutcomeClass.MEM, "raise the delegate's pool"),
 }
+_CHANNELS_LAST = "channels-last"  # what our kernels on images call the order that they need
+_TO_CHANNELS_LAST = (
+    "lower the model with inputs and weights in channels_last: .to(memory_format=torch.channels_last) "
+    "on both (docs/writing-tests.md)"
+)
 _MALFORMED = "write the program again; if a fresh one fails too, the runner is at fault"
 
 
@@ -108,11 +113,13 @@ def malformed(evidence: Evidence) -> Outcome | None:
 
 
 def run_failed(evidence: Evidence) -> Outcome | None:
-    """ABORT: a kernel or a delegate ended the inference with an error."""
+    """ABORT: a kernel or a delegate ended the inference with an error; DIM_ORDER if that is its reason."""
     event = evidence.first(Kind.RUN_FAILED)
     if event is None:
         return None
     summary = evidence.complaint() or event.message.strip()
+    if _CHANNELS_LAST in summary:
+        return Outcome(Phase.RUN, OutcomeClass.DIM_ORDER, summary, _TO_CHANNELS_LAST, event.values)
     hint = f"the first error line in {LOG_NAME} names the kernel and its reason"
     return Outcome(Phase.RUN, OutcomeClass.ABORT, summary, hint, event.values)
 

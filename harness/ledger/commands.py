@@ -10,6 +10,7 @@ from datetime import date, datetime, timezone
 from math import nan
 from pathlib import Path
 
+from harness.ledger.database import LedgerError, parse_url
 from harness.ledger.entries import Entry, total
 from harness.ledger.fingerprint import DEPENDENCIES, changes, fingerprint, in_words
 from harness.ledger.lifting import Evidence, Histories, evidence, proposals
@@ -225,6 +226,9 @@ def _url(given: str) -> str:
     url = ledger_url(resolve(lambda option: given if option.name == "ledger" else None))
     if url is None:
         raise ValueError(f"the ledger is {OFF}: leave --ledger out, or name a file or URL")
+    file = parse_url(url).database if given and parse_url(url).get_backend_name() == "sqlite" else None
+    if file is not None and not Path(file).is_file():
+        raise LedgerError(f"there is no ledger {file}; `pytest --ledger {given}` would begin one")
     return url
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,10 +12,11 @@ import pytest
 from harness.aot.child import end_with
 from harness.plugin import options
 from harness.plugin.deadline import NAME as DEADLINE
-from harness.plugin.deadline import Deadline
+from harness.plugin.deadline import Deadline, end_on_sigterm
 from harness.plugin.quarantine import NAME as QUARANTINE
 from harness.plugin.quarantine import quarantine_plugin
 from harness.plugin.workspace import WORKSPACE, enter, hand_over
+from harness.whole import whole
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -33,8 +36,21 @@ def pytest_configure(config: pytest.Config) -> None:
         from harness.plugin.controller import NAME, Controller
 
         config.pluginmanager.register(Controller(config), NAME)
+        guard = ExitStack()
+        guard.enter_context(whole("the session", lambda text: _say(config, text)))
+        config.add_cleanup(guard.close)
+        end_on_sigterm(config)
         if limit := config.stash[options.SETTINGS].session_limit:
             config.pluginmanager.register(Deadline(config, limit), DEADLINE)
+
+
+def _say(config: pytest.Config, text: str) -> None:
+    """Past pytest's capture, which holds the standard streams."""
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    if capture is not None:
+        capture.suspend_global_capture(in_=True)
+    sys.stderr.write(f"\n{text}")
+    sys.stderr.flush()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -26,7 +26,7 @@ from harness.plugin.workspace import MAIN, WORKSPACE
 from harness.records import SessionRecord, TestRecord
 from harness.report import session as report_session
 from harness.report.history import FlakeRow
-from harness.settings import Settings
+from harness.settings import DEFAULT_BASE, Settings, SettingsError
 
 Key = tuple[str, str]
 NAME = "corstone-controller"
@@ -64,12 +64,17 @@ class Controller:
         self._collection_errors = 0
         self._failed_reports = 0
         self._reporter: report_session.Reporter | None = None
+        self._unwritten: tuple[str, ...] = ()
         self._session = self._begin()
         self.finished: Finished | None = None
 
     def _begin(self) -> SessionRecord:
         checkout = self._settings.checkout or self._config.rootpath
-        revision = revision_of(checkout, self._settings.base_revision)
+        base = self._settings.base_revision
+        try:
+            revision = revision_of(checkout, base, asked=base != DEFAULT_BASE)
+        except SettingsError as error:
+            raise pytest.UsageError(str(error)) from error
         shard = self._settings.shard
         return SessionRecord(
             id=uuid.uuid4().hex,
@@ -139,7 +144,7 @@ class Controller:
         status = exit_status(status, record.tests, asked, flaky_fails, unknown)
         session.exitstatus = status
         record = replace(record, exit_status=status)
-        written = [ledger.store(record, self._settings)]
+        written = [ledger.store(record, self._settings), *self._unwritten]
         if self._reporter is not None:
             flakes = [FlakeRow(**asdict(row)) for row in ledger.flake_table(record, self._settings)]
             written += self._reporter.finish(record, flakes)
@@ -149,7 +154,10 @@ class Controller:
     def _start(self, ids: Sequence[str]) -> None:
         if self._reporter is None:
             self._collected = tuple(ids)
-            self._reporter = report_session.start(self._settings, self._session, ids)
+            try:
+                self._reporter = report_session.start(self._settings, self._session, ids)
+            except OSError as error:  # of the user's cache, which nobody has asked for
+                self._unwritten = (f"no journal: {error}; choose another place with --report-dir or --cache",)
 
     def _close(self, key: Key, test: TestRecord) -> None:
         self._open.pop(key, None)

@@ -1,4 +1,4 @@
-"""`--session-limit`: the reporting process ends a session that would not end, and still reports it.
+"""`--session-limit` and SIGTERM: the reporting process ends a session from outside, and still reports it.
 
 A limit inside a worker is of no use when the worker itself hangs; this one is kept outside of them.
 """
@@ -11,6 +11,7 @@ import threading
 from contextlib import suppress
 from math import inf
 from time import monotonic
+from types import FrameType
 
 import psutil
 import pytest
@@ -18,6 +19,7 @@ import pytest
 from harness.console.process import descendants
 
 NAME = "corstone-deadline"
+_TERMINATED = pytest.StashKey[bool]()
 
 
 class Deadline:
@@ -67,6 +69,22 @@ class Deadline:
                     process.kill()
 
 
+def end_on_sigterm(config: pytest.Config) -> None:
+    """A session that is cancelled, as by CI, ends like one that is interrupted: with its reports."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        config.stash[_TERMINATED] = True
+        raise KeyboardInterrupt
+
+    def restore() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    main = threading.current_thread() is threading.main_thread()
+    if main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)
+        config.add_cleanup(restore)
+
+
 def seconds_left(config: pytest.Config) -> float:
     """Until the session limit; infinite without one."""
     found = config.pluginmanager.get_plugin(NAME)
@@ -74,6 +92,8 @@ def seconds_left(config: pytest.Config) -> float:
 
 
 def reached(config: pytest.Config) -> str:
-    """What ended the session; "" if nothing did."""
+    """What ended the session from outside; "" if nothing did."""
+    if config.stash.get(_TERMINATED, False):
+        return "ended by SIGTERM"
     found = config.pluginmanager.get_plugin(NAME)
     return found.message if isinstance(found, Deadline) and found.reached else ""

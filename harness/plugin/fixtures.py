@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +13,7 @@ from harness.flow import Attempt, Case, Program, RunnerElf, Tolerance
 from harness.plugin.judging import next_number, record, settle, state_of, turns
 from harness.plugin.options import SETTINGS
 from harness.plugin.workspace import WORKSPACE
+from harness.repro.kept import directory_name
 from harness.reruns.steps import Judged
 from harness.session import Harness
 from harness.targets import target_named
@@ -164,9 +163,7 @@ def directory_of(item: pytest.Item, number: int) -> Path:
         factory: pytest.TempPathFactory = item.config._tmp_path_factory  # type: ignore[attr-defined]
         directory = factory.mktemp(f"attempt-{number}-", numbered=True)
     else:
-        readable = re.sub(r"[^\w.-]+", "_", item.nodeid).strip("_")[-100:]
-        name = f"{readable}-{sha256(item.nodeid.encode()).hexdigest()[:8]}"
-        directory = artifacts / name / f"attempt-{number}"
+        directory = artifacts / directory_name(item.nodeid) / f"attempt-{number}"
         shutil.rmtree(directory, ignore_errors=True)  # of an earlier session
         directory.mkdir(parents=True)
     item.config.stash[WORKSPACE].note(directory=str(directory))

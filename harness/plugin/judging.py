@@ -18,6 +18,7 @@ from harness.plugin.payload import Payload, attempt_record, verdict_record
 from harness.plugin.workspace import WORKSPACE
 from harness.records import AttemptRecord
 from harness.repro.bundle import Source, complete
+from harness.repro.kept import keep
 from harness.reruns.host import Turns
 from harness.reruns.ladder import Conclusion
 from harness.reruns.steps import Judged, Ladder
@@ -104,17 +105,21 @@ def record(item: pytest.Item, attempt: Attempt, judged: Judged | None = None) ->
     """Keep an attempt of a test, numbered; the worker's log has it from now on."""
     state = state_of(item)
     attempt = attempt.with_number(next_number(item))
+    if not attempt.outcome.green:
+        attempt = keep_bundle(item, attempt, judged)
     state.attempts.append(attempt)
     if judged is not None:
         state.judged[attempt.number] = judged
     item.config.stash[WORKSPACE].note(attempt=attempt_record(attempt).to_json())
-    if not attempt.outcome.green:
-        keep_bundle(item, attempt, judged)
     return attempt
 
 
-def keep_bundle(item: pytest.Item, attempt: Attempt, judged: Judged | None) -> None:
-    """Make the directory of a red attempt a bundle that `harness repro` replays anywhere."""
+def keep_bundle(item: pytest.Item, attempt: Attempt, judged: Judged | None) -> Attempt:
+    """Make the directory of a red attempt a bundle that `harness repro` replays anywhere.
+
+    Returns:
+        The attempt; a test's own one now lies below the cache, if pytest would delete it some time.
+    """
     case = item_case(item)
     source = Source(
         nodeid=item.nodeid,
@@ -123,12 +128,18 @@ def keep_bundle(item: pytest.Item, attempt: Attempt, judged: Judged | None) -> N
         target=case.target if case is not None else None,
         program=judged.program if judged is not None else None,
     )
+    settings, workspace = item.config.stash[SETTINGS], item.config.stash[WORKSPACE]
     try:
-        directory = complete(attempt, source, item.config.stash[SETTINGS].cache)
+        directory = complete(attempt, source, settings.cache)
+        if directory is None:
+            return attempt
+        if attempt.result is not None and attempt.rung == Rung.FIRST.value and settings.artifacts is None:
+            attempt = keep(attempt, settings.cache, workspace.directory.name, item.nodeid)
     except OSError:
-        return  # a full disk must not change the outcome; what the attempt itself wrote is still there
-    if directory is not None:
-        state_of(item).bundles[attempt.number] = directory
+        return attempt  # a full disk must not change the outcome; what the attempt itself wrote is there
+    place = attempt.result.directory if attempt.result is not None else directory
+    state_of(item).bundles[attempt.number] = place
+    return attempt
 
 
 def settle(item: pytest.Item, attempt: Attempt) -> Attempt:

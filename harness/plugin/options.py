@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+
 import pytest
 
 from harness.flow import Case
 from harness.plugin.shards import Shard, read_durations
 from harness.plugin.workspace import is_alone
-from harness.settings import OPTIONS, Option, Settings, SettingsError, resolve
+from harness.settings import OPTIONS, Option, Settings, SettingsError, default_cache, resolve
 from harness.targets import target_named
 
 SETTINGS = pytest.StashKey[Settings]()
@@ -47,9 +49,25 @@ def pytest_configure(config: pytest.Config) -> None:
         durations = read_durations(settings.shard_durations) if settings.shard_durations else {}
     except (SettingsError, KeyError) as error:
         raise pytest.UsageError(str(error.args[0])) from error
+    if not hasattr(config, "workerinput"):
+        _check_places(settings)
     config.stash[SETTINGS] = settings
     if settings.shard is not None and not is_alone(config):
         config.pluginmanager.register(Shard(*settings.shard, durations), "corstone-shard")
+
+
+def _check_places(settings: Settings) -> None:
+    """Refuse a directory that was asked for and cannot be written, before anything has run."""
+    cache = settings.cache if settings.cache != default_cache() else None
+    places = {"--cache": cache, "--artifacts": settings.artifacts, "--report-dir": settings.report_dir}
+    for flag, place in places.items():
+        try:
+            if place is not None:
+                place.mkdir(parents=True, exist_ok=True)
+                tempfile.TemporaryFile(dir=place).close()
+        except OSError as error:
+            why = error.strerror or error
+            raise pytest.UsageError(f"{flag} {place}: cannot be written ({why}); name another one") from error
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -6,6 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.settings import SettingsError
+
 _LIMIT = 10.0  # [s]
 
 
@@ -18,16 +20,22 @@ class Revision:
     branch: str | None = None
 
 
-def revision_of(directory: Path, base: str) -> Revision:
+def revision_of(directory: Path, base: str, asked: bool = False) -> Revision:
     """The revision checked out in `directory`; nothing but None outside a checkout or without git.
 
     Args:
         directory: anywhere in the checkout.
         base: revision that the branch will be merged into, e.g. "origin/main".
+        asked: somebody has named `base`; else it may be absent.
+
+    Raises:
+        SettingsError: `base` was named, and does not exist.
     """
     commit = _git(directory, "rev-parse", "HEAD")
     if commit is None:
         return Revision()
+    if asked and _git(directory, "rev-parse", "--verify", "-q", f"{base}^{{commit}}") is None:
+        raise SettingsError(f"--base-revision {base}: git knows no such revision in {directory}")
     branch = _git(directory, "symbolic-ref", "--short", "-q", "HEAD")
     return Revision(commit, _git(directory, "merge-base", "HEAD", base), branch)
 

@@ -10,6 +10,7 @@ import pytest
 
 from harness.ledger.entries import GREEN, TWO_OUTCOMES
 from harness.ledger.statistics import Rate
+from harness.plugin.deadline import reached
 from harness.plugin.gather import CRASH, says_flaky
 from harness.plugin.options import SETTINGS
 from harness.plugin.payload import payload_of
@@ -57,9 +58,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     tests = finished.session.tests
     asked = [test for test in tests if test.nodeid in finished.asked]
     told = [line for test in tests for line in test_lines(test)]
-    if not (asked or finished.lost or told):
+    limit = reached(config)
+    if not (asked or finished.lost or told or limit):
         return
     terminalreporter.section("corstone")
+    if limit:
+        terminalreporter.line(f"the session was {limit}", red=True)
     if asked:
         terminalreporter.line(engine_line(asked))
     for line in _reruns(config):
@@ -94,7 +98,8 @@ def test_lines(test: TestRecord) -> Iterable[str]:
     what = f"{first.kind} in phase {first.phase}" if first is not None else test.result
     yield f"{test.result.upper()}  {test.nodeid}  {what}"
     if test.verdict is not None:
-        yield f"    verdict: {test.verdict.verdict} after {test.verdict.runs} runs: {test.verdict.reason}"
+        verdict, runs = test.verdict, test.verdict.runs
+        yield f"    verdict: {verdict.verdict} after {runs} run{'s' * (runs != 1)}: {verdict.reason}"
         if test.result != "failed":  # whose message has these lines
             yield from (f"      {line}" for line in test.verdict.evidence)
         if test.result == "flaky" or test.verdict.verdict in TWO_OUTCOMES:

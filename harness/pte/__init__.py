@@ -55,12 +55,17 @@ def read_file(path: Path) -> ProgramFile | BundleFile:
     """Read a program or a bundle, told apart by the identifier in bytes 4 to 7.
 
     Raises:
-        HarnessError: BUNDLE_INVALID, it is neither, or malformed, or unreadable.
+        HarnessError: CONFIG/INPUT, it cannot be read; BUNDLE_INVALID, it is neither, or malformed.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise _invalid(f"cannot read {path}: {error.strerror}") from error
+        summary = f"cannot read {path}: {error.strerror}"
+        raise HarnessError(
+            Outcome(
+                Phase.LOAD, OutcomeClass.CONFIG_INPUT, summary, "name a program (.pte) or a bundle (.bpte)"
+            )
+        ) from error
     try:
         return read_bundle(data) if data[4:6] == b"BP" else read_program(data)
     except HarnessError as error:

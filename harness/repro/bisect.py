@@ -58,8 +58,13 @@ def conclusion(steps: Sequence[Step]) -> str:
     """One line: which version changes the outcome. Pure."""
     changed = first_change(steps)
     if changed is None:
-        shown = sorted({step.outcome for step in steps})
-        return f"no change: {', '.join(shown)} from {steps[0].name} to {steps[-1].name}"
+        judged = [step for step in steps if step.testable]
+        rest = ", ".join(step.name for step in steps if not step.testable)
+        if len(judged) < 2:
+            return f"nothing to compare; not testable: {rest}" if rest else "nothing to compare"
+        shown = ", ".join(sorted({step.outcome for step in judged}))
+        note = f"; not testable: {rest}" if rest else ""
+        return f"no change: {shown} from {judged[0].name} to {judged[-1].name}{note}"
     before = steps[: list(steps).index(changed)]
     last = before[-1]
     if not steps[0].testable:

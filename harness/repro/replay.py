@@ -92,6 +92,12 @@ class Replayer:
         self._progress = progress
         recorded = bundle.record.engine if bundle.record is not None else None
         self._engine: Engine = select_engine(options.engine or recorded or "auto", bundle.target)
+        limits = _capped(bundle.spec.limits)
+        if limits != bundle.spec.limits:
+            progress(
+                f"the recorded limits are longer than a replay waits; here: {limits.total:g} s in all, "
+                f"{limits.silence:g} s of silence"
+            )
         self._runner = self._rebuilt()
 
     @property

@@ -13,6 +13,7 @@ from harness.targets import FVP_BOARDS, FVP_SSE300_U55, Board
 COMMAND_LINE_LIMIT = 256  # characters of semihosting-cmd_line that reach the program
 NPU_TRACE = "CORSTONE_STANDIN_NPU_TRACE"  # environment variable
 _ADDRESS_LIMIT = 1 << 32
+_LONGEST = 1e6  # [s] more is no limit: poll() counts milliseconds in 32 bits
 
 HELP = """\
 usage: {fvp} [-C NAME=VALUE]... -a ELF [options]
@@ -211,7 +212,7 @@ def _seconds(text: str) -> float:
         value = -1.0
     if not 0 <= value < float("inf"):
         raise StandinError(f"time limit '{text}' is not a number of seconds")
-    return value
+    return min(value, _LONGEST)
 
 
 def _time_limit(options: Options, text: str, known: dict[str, Parameter]) -> Options:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from traceback import format_exc
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
@@ -56,6 +57,9 @@ def main(arguments: list[str]) -> int:
         return STATUS_QEMU
     except _Terminated as end:
         return 128 + end.number
+    except Exception:  # a defect of ours says nothing of the program
+        print(f"Error: stand-in: a defect of its own\n{format_exc()}", file=sys.stderr, flush=True)
+        return STATUS_QEMU
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

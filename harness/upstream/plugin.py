@@ -128,8 +128,7 @@ class UpstreamPlugin:
             last = replace(last, outcome=_wrong(call.excinfo))
             if self._compared is not None:
                 last = with_references(last, self._compared)
-            state.attempts[-1] = last
-            keep_bundle(item, last, None)
+            last = state.attempts[-1] = keep_bundle(item, last, None)
         if report.failed and not expected and not last.outcome.green:
             self._explain(item, report, last)
         return report

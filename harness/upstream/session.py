@@ -28,7 +28,7 @@ from harness.tether import tethered
 from harness.upstream import expectations
 from harness.upstream.expectations import Expectations
 from harness.upstream.recorder import RECORDS, SLICE, Record, read_records
-from harness.upstream.suites import Placement, options_error, suite_named
+from harness.upstream.suites import Placement, Suite, options_error, suite_named
 
 Progress = Callable[[str], None]
 # Options of pytest that name a place; relative ones are the caller's, not pytest's directory.
@@ -86,7 +86,7 @@ def run_suite(run: SuiteRun, settings: Settings, progress: Progress) -> int:
     with tempfile.TemporaryDirectory(prefix="corstone-upstream-") as scratch:
         path = run.records.resolve() if run.records else Path(scratch) / "records.jsonl"
         path.unlink(missing_ok=True)
-        status = _pytest(run, root, path, suite.paths, settings)
+        status = _pytest(run, root, path, suite, settings)
         records = read_records(path)
     if status not in _OUTCOMES or _only_collected(run.arguments):
         return status
@@ -114,13 +114,13 @@ def lay_out(
     return root
 
 
-def _pytest(run: SuiteRun, root: Path, records: Path, paths: Sequence[str], settings: Settings) -> int:
+def _pytest(run: SuiteRun, root: Path, records: Path, suite: Suite, settings: Settings) -> int:
     command = [sys.executable, "-m", "pytest", "--rootdir", str(root), "-c", str(root / "pytest.ini")]
     command += ["-p", "no:cacheprovider", "-p", "harness.upstream.recorder"]
     command += ["-p", "no:harness.plugin"] if run.vanilla else ["-p", "harness.upstream.plugin"]
     if run.cortex_m_qdq:
         command += ["-p", "harness.upstream.cortex_m_qdq"]
-    command += [*(str(executorch_root() / path) for path in paths), *_placed(run.arguments)]
+    command += [*suite.arguments(executorch_root()), *_placed(run.arguments)]
     environment = {
         **os.environ,
         "EXECUTORCH_ROOT": str(root),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.outcomes import HarnessError, Outcome, OutcomeClass, Phase
 from harness.targets import TARGETS, Target, on_corstone_300, target_named
@@ -22,14 +23,25 @@ class Suite:
     """An upstream suite.
 
     Attributes:
-        paths: files and folders in the package.
+        folder: in the package.
         parts: words of test ids by which results are counted.
         placements: the runners it needs, given pytest's arguments.
+        files: names of the files that belong to it; empty for all.
     """
 
-    paths: tuple[str, ...]
+    folder: str
     parts: tuple[str, ...]
     placements: Callable[[Sequence[str]], tuple[Placement, ...]]
+    files: tuple[str, ...] = ()
+
+    def arguments(self, package: Path) -> tuple[str, ...]:
+        """The suite as arguments of pytest, given the package's directory.
+
+        Ids begin with a file's name only below a folder; pytest leaves it out of a file that it is given.
+        """
+        folder = package / self.folder
+        others = [path for path in sorted(folder.rglob("test_*.py")) if path.name not in self.files]
+        return (str(folder), *(f"--ignore={path}" for path in others if self.files))
 
 
 _DIRECTORY = "arm_semihosting_executor_runner_"
@@ -69,13 +81,12 @@ def _arm(arguments: Sequence[str]) -> tuple[Placement, ...]:
 
 # The models of upstream's suite that need no package beyond executorch's own.
 _MODELS = ("deep_autoencoder", "ds_cnn", "lstm_arm", "mobilenet_v1_025", "residual_conv_block", "resnet8")
+_MODEL_FILES = tuple(f"test_{name}.py" for name in _MODELS)
 
 SUITES = {
-    "cortex_m": Suite(("backends/cortex_m/test/ops",), ("dialect", "implementation"), _cortex_m),
-    "arm": Suite(("backends/arm/test/ops",), ("u55", "u65", "u85"), _arm),
-    "arm_models": Suite(
-        tuple(f"backends/arm/test/models/test_{name}.py" for name in _MODELS), ("u55", "u65", "u85"), _arm
-    ),
+    "cortex_m": Suite("backends/cortex_m/test/ops", ("dialect", "implementation"), _cortex_m),
+    "arm": Suite("backends/arm/test/ops", ("u55", "u65", "u85"), _arm),
+    "arm_models": Suite("backends/arm/test/models", ("u55", "u65", "u85"), _arm, _MODEL_FILES),
 }
 
 

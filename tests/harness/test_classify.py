@@ -151,6 +151,16 @@ def test_status_of_a_failed_load(status: str, kind: OutcomeClass) -> None:
             ),
             OutcomeClass.ABORT,
         ),
+        (
+            (
+                *BOOT,
+                *LOAD,
+                RUN[0],
+                log("E", "quantized_conv2d: input or out is not channels-last"),
+                log("E", "Execution of method forward failed with status 0x12"),
+            ),
+            OutcomeClass.DIM_ORDER,
+        ),
         ((*BOOT, *LOAD, log("F", "In function f(), assert failed (x): no")), OutcomeClass.ABORT),
         ((*BOOT, *LOAD, *RUN, log("F", "Tensors shall have same strides")), OutcomeClass.DIM_ORDER),
         ((*BOOT, *LOAD, *RUN, log("E", "Could not write output file out-0.bin.")), OutcomeClass.EXIT_STATUS),

@@ -129,3 +129,9 @@ def test_parameters_belong_to_their_fvp() -> None:
 def test_defaults_are_values_of_their_parameters(fvp: str) -> None:
     for parameter in known_parameters(fvp).values():
         assert parameter.check(parameter.default) == parameter.default
+
+
+def test_a_limit_beyond_any_run_is_none() -> None:
+    limit = parse(["--timelimit", "9" * 30, *RUN]).time_limit
+    assert limit is not None
+    assert limit * 1000 < 2**31, "poll() counts milliseconds in 32 bits"

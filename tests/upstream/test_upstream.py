@@ -38,6 +38,12 @@ def test_a_slice_of_upstreams_ethos_u_tests_is_as_known(tmp_path: Path) -> None:
     assert sum(record.boots > 0 for record in records) >= 20
 
 
+def test_an_upstream_model_boots_and_passes(tmp_path: Path) -> None:
+    (record,) = upstream(tmp_path / "records", "arm_models", "-k", "residual_conv_block_u85")
+    assert record.id == "test_residual_conv_block.py::test_residual_conv_block_u85_INT"
+    assert (record.result, record.boots) == ("passed", 1)
+
+
 def test_upstreams_ethos_u_tests_pass_with_cortex_m_at_the_borders(tmp_path: Path) -> None:
     # On U55 upstream checks of the 32-bit sigmoid only that it is not delegated.
     chosen = "test_sigmoid and INT and (u55 or u85) and not sigmoid_32bit"

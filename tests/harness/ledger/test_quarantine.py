@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.ledger.commands import check, contains, list_entries, suggest
+from harness.ledger.database import LedgerError
 from harness.ledger.fingerprint import fingerprint
 from harness.ledger.lifting import evidence, proposals
 from harness.ledger.quarantine import Quarantine, Quarantined, QuarantineError, State, load
@@ -360,3 +361,10 @@ def test_the_commands(here: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
     listed = capsys.readouterr().out
     assert "active     entry 1" in listed
     assert "expired    entry 2" in listed
+
+
+def test_a_mistyped_ledger_is_an_error_and_not_begun(tmp_path: Path) -> None:
+    typo = tmp_path / "legder.sqlite"
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        suggest(None, str(typo))
+    assert not typo.exists()

@@ -128,9 +128,9 @@ def step(name: str, outcome: str, signature: str = "") -> Step:
             "2",
             "first version that compiles it: 2 (PASS); 1: detail of 1",
         ),
-        (["PASS", "PASS", NOT_TESTABLE], None, "no change: PASS, not testable from 0 to 2"),
-        (["WRONG"], None, "no change: WRONG from 0 to 0"),
-        ([NOT_TESTABLE, NOT_TESTABLE], None, "no change: not testable"),
+        (["PASS", "PASS", NOT_TESTABLE], None, "no change: PASS from 0 to 1; not testable: 2"),
+        (["WRONG"], None, "nothing to compare"),
+        ([NOT_TESTABLE, NOT_TESTABLE], None, "nothing to compare; not testable: 0, 1"),
     ],
 )
 def test_the_first_change_is_named(outcomes: list[str], changed: str | None, says: str) -> None:

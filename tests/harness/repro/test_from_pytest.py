@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from harness.flow import Attempt, EngineIdentity, RunResult, RunSpec, Tolerance
+from harness.outcomes import Outcome, OutcomeClass, Phase
 from harness.plugin.workers import worker_count
+from harness.repro.kept import PLACE, keep
 from harness.settings import unknown_variables
 from tests.harness.bench import Fake
 from tests.harness.repro.test_replay import repro
@@ -90,3 +94,35 @@ def test_a_replay_boots_within_a_second_of_processor_time(tmp_path: Path) -> Non
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
     )
     assert float(done.stdout) < 1.0
+
+
+def test_the_evidence_of_a_failure_outlives_pytests_temporary_directories(
+    session: Run, simulator: Fake, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulator.does(*WRONG)
+    test = session(ONE_TEST, "--basetemp", "temporary").one
+    shutil.rmtree(pytester.path / "temporary")
+    assert test.repro is not None
+    directory = Path(test.repro.removeprefix("harness repro ").strip("'"))
+    monkeypatch.setenv("CORSTONE_CACHE", str(pytester.path / "cache"))
+    assert "same signature, the same output bytes" in repro(directory).output
+    kept = [path.name for path in directory.parent.iterdir()]
+    assert kept == [directory.name], "attempts of the ladder are pytest's"
+
+
+def test_only_the_newest_sessions_keep_their_evidence(tmp_path: Path) -> None:
+    run = tmp_path / "attempt"
+    run.mkdir()
+    (run / "console.log").write_text("I")
+    spec = RunSpec("cortex-m55", "corstone-300", "r.elf", "p.pte", (), (), (), Tolerance())
+    identity = EngineIdentity("fvp", "FVP", "1", "FVP", "0")
+    result = RunResult(spec, run, identity, (), (), "", 1, {}, {})
+    attempt = Attempt(1, Outcome(Phase.RUN, OutcomeClass.ABORT, "no"), result)
+    for number in range(25):
+        kept = keep(attempt, tmp_path, f"session-{number:02}", "test_a.py::test[1/2]")
+        os.utime(tmp_path / PLACE / f"session-{number:02}", (number, number))
+    assert kept.result is not None
+    assert (kept.result.directory / "console.log").read_text() == "I"
+    left = sorted(path.name for path in (tmp_path / PLACE).iterdir())
+    assert left == [f"session-{number:02}" for number in range(5, 25)]
+    assert keep(kept, tmp_path, "session-24", "test_a.py::test[1/2]") == kept
