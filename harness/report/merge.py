@@ -73,7 +73,10 @@ def joined(first: TestRecord, second: TestRecord) -> TestRecord:
     worse = min(results, key=lambda result: RESULTS.index(result) if result in RESULTS else 0)
     if results & {*RED} and results & {*GREEN}:
         worse = "flaky"
-    shown = next(test for test in (earlier, later) if test.result == worse or worse == "flaky")
+    # What explains the result: of a flaky test, the one that was not green.
+    shown = next(
+        test for test in (earlier, later) if test.result == worse or (worse == "flaky" and test.result in RED)
+    )
     return replace(
         shown,
         result=worse,
@@ -86,16 +89,17 @@ def joined(first: TestRecord, second: TestRecord) -> TestRecord:
 
 
 def missing_shards(sessions: Sequence[SessionRecord]) -> list[str]:
-    """One line for each `--shard i/n` of which some parts are not there."""
-    found: dict[int, set[int]] = {}
+    """One line for each `--shard i/n` of which some parts are not there; each engine has parts of its own."""
+    found: dict[tuple[str, int], set[int]] = {}
     for session in sessions:
         match = _SHARD.fullmatch(session.shard or "")
         # The total comes from a file: nobody has a thousand shards.
         if match and 0 < int(match[1]) <= int(match[2]) <= 1000:
-            found.setdefault(int(match[2]), set()).add(int(match[1]))
+            found.setdefault((session.engine, int(match[2])), set()).add(int(match[1]))
+    several = len({engine for engine, _ in found}) > 1
     return [
-        f"shard {number}/{total} is missing"
-        for total, parts in sorted(found.items())
+        f"shard {number}/{total} is missing" + (f" of --engine {engine}" if several else "")
+        for (engine, total), parts in sorted(found.items())
         for number in range(1, total + 1)
         if number not in parts
     ]
@@ -165,9 +169,13 @@ def _status(sessions: Sequence[SessionRecord], tests: Sequence[TestRecord], part
         session.exit_status == 1 and not {test.result for test in session.tests} & {*RED}
         for session in sessions
     )
-    if partial or other or results & {*RED}:
+    # Only a strict xfail that passes is red, and its session has said so.
+    red = {*RED} if 1 in statuses else {*RED} - {"xpassed"}
+    if partial or other or results & red:
         return 1
+    # 1 and 10 came from tests, which are judged apart; 5 and 11 say that a shard had nothing to do.
+    if broken := statuses - {0, 1, 5, 10, 11}:
+        return max(broken)
     if "flaky" in results and statuses & {1, 10}:
         return 10
-    # 1 and 10 came from tests, which were judged above; 5 and 11 say that a shard had nothing to do.
-    return max((status for status in statuses - {1, 5, 10, 11}), default=0 if tests else 11)
+    return 0 if tests else 11

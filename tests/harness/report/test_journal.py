@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.records import HistoryRecord
+from harness.records import HistoryRecord, TestRecord
 from harness.report.jsonl import Journal, JournalError, JournalWriter, read_journal
 from harness.report.merge import merge
 from tests.harness.report.records import a_session, a_test, attempt, failed, flaky
@@ -197,6 +197,27 @@ def test_a_journal_of_before_shards_were_recorded_still_reads(tmp_path: Path) ->
     assert read_journal(path).session.shard is None
 
 
+def test_merge_names_a_missing_shard_of_one_of_two_engines(tmp_path: Path) -> None:
+    ours = shards(tmp_path, 1, 2, 3)
+    arms = [
+        replace(entry, session=replace(entry.session, id=f"f{entry.session.id}", engine="fvp"))
+        for entry in ours
+    ]
+    assert merge([*ours, *arms]).session.exit_status == 0
+    merged = merge([*ours, *arms[:2]])
+    assert merged.notes == ("shard 3/3 is missing of --engine fvp",)
+    assert merged.session.exit_status == 1
+
+
+@pytest.mark.parametrize("second", [failed("t.py::a", started=2e9), flaky("t.py::a", started=2e9)])
+def test_merge_keeps_the_verdict_of_a_test_that_passed_first(tmp_path: Path, second: TestRecord) -> None:
+    green = written(tmp_path / "1.jsonl", a_test("t.py::a"), id="one")
+    red = written(tmp_path / "2.jsonl", second, id="two", exit_status=1)
+    [test] = merge([green, red]).session.tests
+    assert test.result == "flaky"
+    assert test.verdict == second.verdict
+
+
 def test_merge_takes_one_file_given_twice_once(tmp_path: Path) -> None:
     [journal] = shards(tmp_path, 1)
     merged = merge([journal, journal])
@@ -246,6 +267,9 @@ def test_a_second_run_completes_a_shard_that_was_cut_short(tmp_path: Path) -> No
         ((a_test("a"), flaky("b")), (0, 10), 10),
         ((a_test("a"), flaky("b")), (0, 0), 0),
         ((a_test("a"), a_test("b")), (0, 3), 3),
+        ((flaky("a"), a_test("b")), (10, 3), 3),
+        ((a_test("a", result="xpassed"), a_test("b")), (0, 0), 0),
+        ((a_test("a", result="xpassed"), a_test("b")), (1, 0), 1),
     ],
 )
 def test_the_merged_status_is_that_of_one_session(
