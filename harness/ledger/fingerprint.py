@@ -72,6 +72,8 @@ def _checkout(directory: Path) -> dict[str, str]:
             timeout=30,
             check=True,
         )
+    except subprocess.TimeoutExpired:
+        return {CHECKOUT: MODIFIED}  # not known to be clean
     except (OSError, subprocess.SubprocessError):
         return {}
     return {CHECKOUT: MODIFIED if done.stdout.strip() else CLEAN}

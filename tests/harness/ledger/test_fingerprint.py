@@ -47,6 +47,17 @@ def test_a_file_that_git_does_not_know_modifies_the_checkout_that_is_asked_for(
     assert "checkout" not in fingerprint()
 
 
+def test_a_checkout_too_large_to_look_at_in_time_is_not_clean(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def late(command: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, 30)
+
+    fingerprint()  # what else is asked for is known by then
+    monkeypatch.setattr(subprocess, "run", late)
+    assert fingerprint(tmp_path)["checkout"] == "modified"
+
+
 def test_a_stratum_is_made_of_known_factors() -> None:
     values = {"torch": "2.13", "host": "h", "engine": "fvp", "kernels": "k"}
     assert stratum(values) == (("engine", "fvp"), ("torch", "2.13"), ("kernels", "k"))
