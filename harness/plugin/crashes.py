@@ -10,6 +10,7 @@ import pytest
 from harness.console.events import read_events
 from harness.console.evidence import LOG_NAME, phase_after
 from harness.flow import Attempt, ConsoleLine
+from harness.ledger.entries import GREEN
 from harness.outcomes import Outcome, OutcomeClass, Phase
 from harness.plugin.deadline import seconds_left
 from harness.plugin.gather import bounded, record_of, reports_of
@@ -128,5 +129,6 @@ def _trial(again: TestRecord | None, ended: Ended) -> Trial:
     if again.result in ("passed", "xfailed"):
         return Trial(Rung.SAME_BYTES, Outcome(Phase.EXIT, OutcomeClass.PASS, again.result), changed)
     last: AttemptRecord | None = again.attempts[-1] if again.attempts else None
-    kind = OutcomeClass(last.kind) if last else OutcomeClass.EXIT_STATUS
+    # A test may fail by itself behind a boot that was green.
+    kind = OutcomeClass(last.kind) if last and last.kind not in GREEN else OutcomeClass.EXIT_STATUS
     return Trial(Rung.SAME_BYTES, Outcome(Phase.EXIT, kind, again.message[:200]), changed)

@@ -134,8 +134,13 @@ def run_isolated(
     if hash_seed is not None:
         variables["PYTHONHASHSEED"] = hash_seed
     status = _run([sys.executable, "-m", "harness.plugin.isolated", str(file)], variables, log, limit)
-    lines = results.read_text().splitlines() if results.exists() else []
-    return Ended(status, tuple(map(json.loads, lines)), log)
+    return Ended(status, _read(results), log)
+
+
+def _read(results: Path) -> tuple[dict[str, Any], ...]:
+    """The lines that the child wrote; one that it died in is none."""
+    text = results.read_text() if results.exists() else ""
+    return tuple(json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n"))
 
 
 def _options(config: pytest.Config) -> dict[str, Any]:
