@@ -59,6 +59,7 @@ def resolve(config: pytest.Config, test: TestRecord, nodeid: str) -> TestRecord:
     assert isinstance(found, Conclusion)
     return replace(
         test,
+        started=_started(test, last),
         result=_AFTER_A_CRASH.get(again.result, again.result) if again else "crashed",
         attempts=(*attempts, *(again.attempts if again else ())),
         verdict=verdict_record(found, len(found.evidence)),
@@ -72,10 +73,17 @@ def resolve(config: pytest.Config, test: TestRecord, nodeid: str) -> TestRecord:
 def cut_short(config: pytest.Config, test: TestRecord, nodeid: str, limit: str) -> TestRecord:
     """The record of a test that was running when its session was ended by `limit`; it is not run again."""
     last = config.stash[WORKSPACE].last(test.worker)
-    before = last.attempts if last is not None and last.nodeid == nodeid else ()
+    last = last if last is not None and last.nodeid == nodeid else None
+    before = last.attempts if last is not None else ()
     outcome = Outcome(Phase.LAUNCH, OutcomeClass.PARTIAL, f"{nodeid} {limit}", "run the test alone")
     attempts = (*before, attempt_record(Attempt(len(before) + 1, outcome)))
-    return replace(test, result="error", attempts=attempts, message=bounded(str(outcome)))
+    started = _started(test, last)
+    return replace(test, started=started, result="error", attempts=attempts, message=bounded(str(outcome)))
+
+
+def _started(test: TestRecord, last: LastTest | None) -> float:
+    """When it started: no report says it of a test that died in its set-up, but the worker's log does."""
+    return test.started or (last.started if last is not None else 0.0)
 
 
 def _outcome(test: TestRecord, last: LastTest | None) -> Outcome:
