@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from harness.npu_cli import app as npu_app
 from harness.oplist import ops
 from harness.outcomes import HarnessError
 from harness.report.cli import app as report_app
+from harness.repro import repro_command
 from harness.repro.cli import app as repro_app
 from harness.selfcheck.cli import selfcheck
 from harness.settings import ENGINES, Settings, SettingsError, resolve
@@ -153,7 +153,7 @@ def run(
     if attempt.outcome.hint:
         _out.print(f"next: {attempt.outcome.hint}", markup=False)
     if bundle is not None and not attempt.outcome.green:
-        _out.print(f"reproduce: harness repro {shlex.quote(str(bundle))}", markup=False)
+        _out.print(f"reproduce: {repro_command(bundle)}", markup=False)
     raise typer.Exit(0 if attempt.outcome.green else 1)
 
 

@@ -27,6 +27,7 @@ from harness.flow import RunSpec
 from harness.ledger.entries import GREEN
 from harness.ledger.statistics import Rate, exact_upper, percent
 from harness.records import AttemptRecord, SessionRecord, TestRecord
+from harness.repro import repro_command
 from harness.targets import target_named
 from harness.tether import tethered
 
@@ -263,5 +264,5 @@ def report_lines(measured: Measured) -> list[str]:
     lines += (
         [f"evidence: {kept[0]}" + (f" and {len(kept) - 1} more" if len(kept) > 1 else "")] if kept else []
     )
-    lines += [f"reproduce: harness repro {kept[0]}"] if kept else []
+    lines += [f"reproduce: {repro_command(kept[0])}"] if kept else []
     return lines

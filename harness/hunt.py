@@ -17,6 +17,7 @@ from harness.flakes import FlakesError, Job, boots, first_session, measured_sess
 from harness.ledger.entries import GREEN
 from harness.ledger.statistics import Rate, exact_upper, percent
 from harness.records import SessionRecord, TestRecord
+from harness.repro import repro_command
 
 
 def hunt(
@@ -81,7 +82,8 @@ def report_lines(session: SessionRecord) -> list[str]:
     for test, red in zip(session.tests, reds, strict=True):
         if red:
             lines.append(f"{test.nodeid}: {Rate(len(red), len(test.attempts))}")
-            lines += [f"    {red[0].signature}", f"    reproduce: harness repro {red[0].directory}"]
+            lines.append(f"    {red[0].signature}")
+            lines += [f"    reproduce: {repro_command(red[0].directory)}"] if red[0].directory else []
     fewest = min(runs)
     if not failed:
         lines.append(

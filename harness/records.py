@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from math import isfinite
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -193,6 +193,7 @@ class SessionRecord(Record):
         exit_status: of the session.
         partial: True if it was cut short.
         tests: in order of completion.
+        shard: "K/N" if it is one of N parts of a session, whatever said so.
     """
 
     id: str
@@ -208,6 +209,7 @@ class SessionRecord(Record):
     exit_status: int
     partial: bool
     tests: tuple[TestRecord, ...]
+    shard: str | None = None
 
 
 def _plain(value: Any) -> Any:
@@ -232,6 +234,11 @@ def _hints(kind: type) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(kind)}
 
 
+@cache
+def _required(kind: type) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind) if field.default is MISSING)
+
+
 def _is_record(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Record)
 
@@ -243,10 +250,11 @@ def _decode(kind: Any, raw: Any, where: str) -> Any:
         return None if raw is None else _decode(arguments[0], raw, where)
     if _is_record(kind):
         hints = _hints(kind)
-        if not isinstance(raw, dict) or raw.keys() != hints.keys():
+        # A record of before a field was added still reads: the field has its default.
+        if not isinstance(raw, dict) or not _required(kind) <= raw.keys() <= hints.keys():
             differing = sorted(hints.keys() ^ raw.keys()) if isinstance(raw, dict) else []
             raise ValueError(f"{where}: not the fields of {kind.__name__} {differing}")
-        return kind(**{name: _decode(hints[name], raw[name], f"{where}.{name}") for name in hints})
+        return kind(**{name: _decode(hints[name], value, f"{where}.{name}") for name, value in raw.items()})
     if origin is tuple and isinstance(raw, list):
         return tuple(_decode(arguments[0], entry, where) for entry in raw)
     if origin is Mapping and isinstance(raw, dict):

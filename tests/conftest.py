@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import numpy as np  # noqa: F401  here, since an inner session would import it anew each time, and it breaks
 import pytest
 from hypothesis import settings
 

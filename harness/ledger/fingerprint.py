@@ -30,13 +30,17 @@ CHECKOUT, CLEAN, MODIFIED = "checkout", "clean", "modified"
 _ABSENT = "none"
 
 
-def fingerprint() -> dict[str, str]:
-    """Versions of what makes a program and a runner, and the machine: the same all through a session."""
+def fingerprint(checkout: Path | None = None) -> dict[str, str]:
+    """Versions of what makes a program and a runner, and the machine: the same all through a session.
+
+    Args:
+        checkout: anywhere in the checkout that is tested; None for the working directory.
+    """
     # Here, since reading a history needs no engine.
     from harness.engines.environment import fingerprint as environment
 
     found = {name: value for name, value in environment().items() if name not in VOLATILE}
-    return {**found, **_built_with(), **_checkout(Path.cwd()), "host": platform.node()}
+    return {**found, **_built_with(), **_checkout(checkout or Path.cwd()), "host": platform.node()}
 
 
 @lru_cache(maxsize=1)
@@ -58,15 +62,18 @@ def _built_with() -> dict[str, str]:
 
 
 def _checkout(directory: Path) -> dict[str, str]:
-    """Whether tracked files differ from the revision; nothing outside a checkout or without git."""
+    """Whether files differ from the revision or are new; nothing outside a checkout or without git."""
+    # A test or a kernel that git does not know yet changes results as much as one that was edited.
     try:
         done = subprocess.run(
-            ["git", "-C", str(directory), "status", "--porcelain", "--untracked-files=no"],
+            ["git", "-C", str(directory), "status", "--porcelain", "--untracked-files=normal"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=30,
             check=True,
         )
+    except subprocess.TimeoutExpired:
+        return {CHECKOUT: MODIFIED}  # not known to be clean
     except (OSError, subprocess.SubprocessError):
         return {}
     return {CHECKOUT: MODIFIED if done.stdout.strip() else CLEAN}

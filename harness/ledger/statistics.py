@@ -26,25 +26,6 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Posterior:
-    """Beta(a, b) distribution of a rate after runs were seen."""
-
-    a: float
-    b: float
-
-    @property
-    def mean(self) -> float:
-        """Expected rate."""
-        return self.a / (self.a + self.b)
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the rate."""
-        total = self.a + self.b
-        return sqrt(self.a * self.b / (total * total * (total + 1)))
-
-
-@dataclass(frozen=True)
 class Rate:
     """Failures in runs, with what they say of the rate behind them.
 
@@ -58,11 +39,6 @@ class Rate:
     def __post_init__(self) -> None:
         if not 0 <= self.failures <= self.runs:
             raise ValueError(f"{self.failures} failures in {self.runs} runs")
-
-    @property
-    def posterior(self) -> Posterior:
-        """With Jeffreys' prior, Beta(1/2, 1/2)."""
-        return Posterior(self.failures + 0.5, self.runs - self.failures + 0.5)
 
     @property
     def interval(self) -> Interval:
@@ -111,16 +87,6 @@ def clean_runs(rate: float, confidence: float = CONFIDENCE) -> int:
     if not 0 < rate < 1:
         raise ValueError(f"rate {rate} is not between 0 and 1")
     return ceil(log1p(-confidence) / log1p(-rate))
-
-
-def masking(rate: float, attempts: int) -> float:
-    """Probability that a test with this failure rate is shown green when any of `attempts` may pass."""
-    return 1 - rate**attempts
-
-
-def any_failure(rate: float, tests: int) -> float:
-    """Probability that at least one of `tests`, each failing at `rate`, fails in one session."""
-    return 1 - (1 - rate) ** tests
 
 
 def percent(share: float) -> str:

@@ -75,6 +75,7 @@ class Controller:
             revision = revision_of(checkout, base, asked=base != DEFAULT_BASE)
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from error
+        shard = self._settings.shard
         return SessionRecord(
             id=uuid.uuid4().hex,
             started=time(),
@@ -85,15 +86,19 @@ class Controller:
             merge_base=revision.merge_base,
             branch=revision.branch,
             host=platform.node(),
-            environment=fingerprint(),
+            environment=fingerprint(checkout),
             exit_status=0,
             partial=True,
             tests=(),
+            shard=f"{shard[0]}/{shard[1]}" if shard else None,
         )
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Begin the journal; in xdist's controller there are no items, the workers bring theirs."""
-        if session.items:
+        """Begin the journal; in xdist's controller there are no items, the workers bring theirs.
+
+        A shard without a test has a journal too: else it would be missing when all are merged.
+        """
+        if session.items or self._settings.shard is not None:
             self._start([item.nodeid for item in session.items])
 
     @pytest.hookimpl(optionalhook=True)

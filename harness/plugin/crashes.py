@@ -10,6 +10,7 @@ import pytest
 from harness.console.events import read_events
 from harness.console.evidence import LOG_NAME, phase_after
 from harness.flow import Attempt, ConsoleLine
+from harness.ledger.entries import GREEN
 from harness.outcomes import Outcome, OutcomeClass, Phase
 from harness.plugin.deadline import seconds_left
 from harness.plugin.gather import bounded, record_of, reports_of
@@ -58,6 +59,7 @@ def resolve(config: pytest.Config, test: TestRecord, nodeid: str) -> TestRecord:
     assert isinstance(found, Conclusion)
     return replace(
         test,
+        started=_started(test, last),
         result=_AFTER_A_CRASH.get(again.result, again.result) if again else "crashed",
         attempts=(*attempts, *(again.attempts if again else ())),
         verdict=verdict_record(found, len(found.evidence)),
@@ -71,10 +73,17 @@ def resolve(config: pytest.Config, test: TestRecord, nodeid: str) -> TestRecord:
 def cut_short(config: pytest.Config, test: TestRecord, nodeid: str, limit: str) -> TestRecord:
     """The record of a test that was running when its session was ended by `limit`; it is not run again."""
     last = config.stash[WORKSPACE].last(test.worker)
-    before = last.attempts if last is not None and last.nodeid == nodeid else ()
+    last = last if last is not None and last.nodeid == nodeid else None
+    before = last.attempts if last is not None else ()
     outcome = Outcome(Phase.LAUNCH, OutcomeClass.PARTIAL, f"{nodeid} {limit}", "run the test alone")
     attempts = (*before, attempt_record(Attempt(len(before) + 1, outcome)))
-    return replace(test, result="error", attempts=attempts, message=bounded(str(outcome)))
+    started = _started(test, last)
+    return replace(test, started=started, result="error", attempts=attempts, message=bounded(str(outcome)))
+
+
+def _started(test: TestRecord, last: LastTest | None) -> float:
+    """When it started: no report says it of a test that died in its set-up, but the worker's log does."""
+    return test.started or (last.started if last is not None else 0.0)
 
 
 def _outcome(test: TestRecord, last: LastTest | None) -> Outcome:
@@ -128,5 +137,6 @@ def _trial(again: TestRecord | None, ended: Ended) -> Trial:
     if again.result in ("passed", "xfailed"):
         return Trial(Rung.SAME_BYTES, Outcome(Phase.EXIT, OutcomeClass.PASS, again.result), changed)
     last: AttemptRecord | None = again.attempts[-1] if again.attempts else None
-    kind = OutcomeClass(last.kind) if last else OutcomeClass.EXIT_STATUS
+    # A test may fail by itself behind a boot that was green.
+    kind = OutcomeClass(last.kind) if last and last.kind not in GREEN else OutcomeClass.EXIT_STATUS
     return Trial(Rung.SAME_BYTES, Outcome(Phase.EXIT, kind, again.message[:200]), changed)

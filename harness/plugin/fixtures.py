@@ -73,7 +73,7 @@ def attempt_directory(request: pytest.FixtureRequest, harness: Harness) -> Calla
     """Makes one new directory for each attempt of this test, under `--artifacts` if given."""
 
     def make() -> Path:
-        return directory_of(request.node, next_number(request.node))
+        return directory_of(request.node, f"attempt-{next_number(request.node)}")
 
     state = state_of(request.node)
     state.directory, state.harness = make, harness
@@ -156,14 +156,14 @@ def assert_matches(request: pytest.FixtureRequest) -> Callable[[Attempt], None]:
     return assertion
 
 
-def directory_of(item: pytest.Item, number: int) -> Path:
-    """A directory for attempt `number` of a test; the worker's log names it from now on."""
+def directory_of(item: pytest.Item, name: str) -> Path:
+    """A directory for an attempt of a test, e.g. "attempt-2"; the worker's log names it from now on."""
     artifacts = item.config.stash[SETTINGS].artifacts
     if artifacts is None:
         factory: pytest.TempPathFactory = item.config._tmp_path_factory  # type: ignore[attr-defined]
-        directory = factory.mktemp(f"attempt-{number}-", numbered=True)
+        directory = factory.mktemp(f"{name}-", numbered=True)
     else:
-        directory = artifacts / directory_name(item.nodeid) / f"attempt-{number}"
+        directory = artifacts / directory_name(item.nodeid) / name
         shutil.rmtree(directory, ignore_errors=True)  # of an earlier session
         directory.mkdir(parents=True)
     item.config.stash[WORKSPACE].note(directory=str(directory))

@@ -91,6 +91,7 @@ def run_isolated(
     hash_seed: str | None = None,
     environment: Mapping[str, str] | None = None,
     reruns: bool = True,
+    artifacts: Path | None = None,
 ) -> Ended:
     """Run one test in a new process, or lower its case there.
 
@@ -105,6 +106,7 @@ def run_isolated(
         hash_seed: for PYTHONHASHSEED of the child.
         environment: further variables for it.
         reruns: False if it may not rerun anything by itself.
+        artifacts: for the evidence of its attempts; None for where this session has its own.
     """
     directory.mkdir(parents=True, exist_ok=True)
     results, log = directory / "results.jsonl", directory / "isolated.log"
@@ -114,10 +116,13 @@ def run_isolated(
     if getattr(config.option, "dist", "no") == "loadgroup":
         nodeid = nodeid.rpartition("@")[0] or nodeid  # xdist puts the group behind the id
     _, separator, rest = nodeid.partition("::")
+    options = _options(config)
+    options |= {} if reruns else {"no_reruns": "yes"}
+    options |= {} if artifacts is None else {"artifacts": str(artifacts)}
     request = Request(
         nodeid=nodeid,
         argument=f"{path}{separator}{rest}",
-        options={**_options(config), **({} if reruns else {"no_reruns": "yes"})},
+        options=options,
         worker=given,
         results=str(results),
         lower_into=str(lower_into) if lower_into else None,
@@ -129,8 +134,13 @@ def run_isolated(
     if hash_seed is not None:
         variables["PYTHONHASHSEED"] = hash_seed
     status = _run([sys.executable, "-m", "harness.plugin.isolated", str(file)], variables, log, limit)
-    lines = results.read_text().splitlines() if results.exists() else []
-    return Ended(status, tuple(map(json.loads, lines)), log)
+    return Ended(status, _read(results), log)
+
+
+def _read(results: Path) -> tuple[dict[str, Any], ...]:
+    """The lines that the child wrote; one that it died in is none."""
+    text = results.read_text() if results.exists() else ""
+    return tuple(json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n"))
 
 
 def _options(config: pytest.Config) -> dict[str, Any]:

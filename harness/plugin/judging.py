@@ -17,6 +17,7 @@ from harness.plugin.options import SETTINGS, item_case
 from harness.plugin.payload import Payload, attempt_record, verdict_record
 from harness.plugin.workspace import WORKSPACE
 from harness.records import AttemptRecord
+from harness.repro import repro_command
 from harness.repro.bundle import Source, complete
 from harness.repro.kept import keep
 from harness.reruns.host import Turns
@@ -203,7 +204,7 @@ def repro_line(nodeid: str, attempts: list[Attempt], bundles: Mapping[int, Path]
     if red is None:
         return None
     bundle = bundles.get(red.number)
-    return f"harness repro '{bundle}'" if bundle is not None else f"pytest '{nodeid}'"
+    return repro_command(bundle) if bundle is not None else f"pytest '{nodeid}'"
 
 
 def describe(attempt: Attempt, conclusion: Conclusion | None = None) -> str:
@@ -216,7 +217,7 @@ def describe(attempt: Attempt, conclusion: Conclusion | None = None) -> str:
         lines += [f"  {line}" for line in conclusion.evidence]
     if result is not None:
         lines.append(f"evidence: {result.directory} (console.log, runspec.json, outputs)")
-        lines.append(f"reproduce: harness repro '{result.directory}'")
+        lines.append(f"reproduce: {repro_command(result.directory)}")
     if outcome.hint:
         lines.append(f"next: {outcome.hint}")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from harness.report.jsonl import SUFFIX, JournalError, JournalWriter, read_journal
+from harness.report.jsonl import SUFFIX, JournalError, JournalWriter, is_journal, read_journal
 from harness.report.merge import Merged, merge
 
 app = typer.Typer(
@@ -120,9 +120,15 @@ def _expanded(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     found = sorted(path.rglob(f"*{SUFFIX}"))
-    if not found:
-        raise JournalError(f"{path} holds no journal (*{SUFFIX})")
-    return found
+    # Evidence beside the journals has the same ending: results of single tests, traces of the NPU.
+    kept = [file for file in found if is_journal(file)]
+    others = [str(file.relative_to(path)) for file in found if file not in kept]
+    if others:
+        shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
+        typer.echo(f"note: {path}: no journals of sessions, left out: {shown}", err=True)
+    if not kept:
+        raise JournalError(f"{path} holds no journal of a session (*{SUFFIX}), as pytest writes one")
+    return kept
 
 
 def _last() -> Path:

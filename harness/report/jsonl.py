@@ -16,7 +16,9 @@ from typing import Any
 
 from harness.records import HistoryRecord, SessionRecord, TestRecord
 
-SUFFIX = ".jsonl"
+PREFIX, SUFFIX = "session-", ".jsonl"
+# Of the first line of every journal, as `JournalWriter` writes it.
+_BEGINNING = b'{"entry": "session"'
 
 
 class JournalError(ValueError):
@@ -93,6 +95,17 @@ def read_journal(path: Path) -> Journal:
     if state.session is None:
         raise JournalError(f"{path} is no journal of a session: it has no complete line")
     return _complete(state, state.session, notes)
+
+
+def is_journal(path: Path) -> bool:
+    """True for the journal of a session, also a damaged one: by its name, or by the beginning of its text."""
+    if path.name.startswith(PREFIX):
+        return True
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(_BEGINNING)) == _BEGINNING
+    except OSError:
+        return True  # `read_journal` says what is wrong with it
 
 
 class _State:

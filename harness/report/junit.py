@@ -61,6 +61,11 @@ def _case(test: TestRecord, plain: bool) -> TestCase:
     if not plain:
         for attempt in _interim(test):
             case.add_interim_result(_interim_result(test, attempt))
+        if test.result == "flaky" and not _interim(test):
+            # It failed without booting anything; with no element at all it would be a plain pass.
+            unbooted = FlakyFailure(_message(test), _kind(test))
+            unbooted.stack_trace = _clean(shortened(_text(test), 16384))
+            case.add_interim_result(unbooted)
     return case
 
 

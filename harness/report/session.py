@@ -15,7 +15,7 @@ from harness.records import SessionRecord, TestRecord
 from harness.report.github import write_step_summary
 from harness.report.history import FlakeRow
 from harness.report.html import html_report
-from harness.report.jsonl import SUFFIX, JournalWriter
+from harness.report.jsonl import PREFIX, SUFFIX, JournalWriter
 from harness.report.junit import junit_report
 from harness.report.testplan import plan_block
 from harness.settings import Settings
@@ -109,9 +109,9 @@ def latest_journal(settings: Settings) -> Path | None:
 
 def _new(directory: Path, identity: str) -> Path:
     """A path that does not exist yet: a session id that occurs twice must not end the second session."""
-    path, number = directory / f"session-{identity}{SUFFIX}", 2
+    path, number = directory / f"{PREFIX}{identity}{SUFFIX}", 2
     while path.exists():
-        path = directory / f"session-{identity}-{number}{SUFFIX}"
+        path = directory / f"{PREFIX}{identity}-{number}{SUFFIX}"
         number += 1
     return path
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from harness.repro import repro_command
 from harness.repro.confined import BundleError
 from harness.settings import ENGINES, Settings, resolve
 
@@ -98,7 +99,7 @@ def pack(
         pack_bundle(directory, archive, _settings().cache)
     except FileExistsError as error:
         raise BundleError(f"{archive} exists already") from error
-    typer.echo(f"{archive} ({archive.stat().st_size} bytes); replay it with: harness repro {archive}")
+    typer.echo(f"{archive} ({archive.stat().st_size} bytes); replay it with: {repro_command(archive)}")
 
 
 def _replay(

@@ -30,9 +30,14 @@ _SEED = "TEST_SEED"
 
 
 def climb(
-    item: pytest.Item, first: Attempt, directory: Callable[[], Path]
+    item: pytest.Item, first: Attempt, directory: Callable[[str], Path]
 ) -> tuple[list[AttemptRecord], Conclusion]:
     """Rerun what an upstream test failed at until the verdict is proven.
+
+    Args:
+        item: the test.
+        first: its attempt that failed.
+        directory: makes a new directory of this test, given a name that no other one has.
 
     Returns:
         Records of the attempts in other processes, and what all attempts prove.
@@ -46,12 +51,15 @@ def climb(
     elsewhere: list[AttemptRecord] = []
 
     def make(step: Step) -> Trial:
+        number = next_number(item) + len(elsewhere)
         with budget.counted():
             if step.rung is Rung.SAME_BYTES and first.result is not None:
                 with turns(item.config).alone() if step.alone else turns(item.config).shared():
-                    return trial_of(record(item, _same_bytes(item, first, directory())))
+                    place = directory(f"attempt-{number}")
+                    return trial_of(record(item, _same_bytes(item, first, place)))
             # The process takes its own turn; one held here could stop it behind a worker that waits.
-            made, trial = _again(item, step, directory(), next_number(item) + len(elsewhere))
+            # It may end without an attempt, so it is not the attempts that tell processes apart.
+            made, trial = _again(item, step, directory(f"process-{len(trials)}"), number)
             elsewhere.extend(made)
             return trial
 
@@ -102,6 +110,7 @@ def _again(item: pytest.Item, step: Step, directory: Path, number: int) -> tuple
         hash_seed=other_hash_seed(),
         environment=environment,
         reruns=False,
+        artifacts=directory,
     )
     reports = reports_of(ended.results)
     test = record_of(item.nodeid, "", reports) if reports else None

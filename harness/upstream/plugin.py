@@ -92,7 +92,7 @@ class UpstreamPlugin:
         if target_board == _NO_BOARD or self._item is None:
             return self._original(*arguments)
         item = self._item
-        directory = self._directory(item)
+        directory = self._directory(item, f"attempt-{next_number(item)}")
         with turns(self._config).shared():
             attempt, outputs = boot(*arguments, directory, self._config.stash[SETTINGS])
         attempt = record(item, attempt)
@@ -135,7 +135,7 @@ class UpstreamPlugin:
 
     def _explain(self, item: pytest.Item, report: pytest.TestReport, last: Attempt) -> None:
         state = state_of(item)
-        state.records, conclusion = climb(item, last, lambda: self._directory(item))
+        state.records, conclusion = climb(item, last, lambda name: self._directory(item, name))
         state.conclusions[last.number], state.current = conclusion, last
         state.runs = 1 + len(state.records) + len(state.attempts) - last.number
         text = describe(last, conclusion)
@@ -146,11 +146,11 @@ class UpstreamPlugin:
         else:
             report.outcome = "passed"
 
-    def _directory(self, item: pytest.Item) -> Path:
-        """A new directory for an attempt of a test."""
+    def _directory(self, item: pytest.Item, name: str) -> Path:
+        """A new directory of a test."""
         from harness.plugin.fixtures import directory_of
 
-        return directory_of(item, next_number(item))
+        return directory_of(item, name)
 
 
 @pytest.hookimpl(trylast=True)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.plugin.shards import read_durations, shards
+from harness.report.jsonl import read_journal
 from harness.settings import SettingsError, resolve
 
 
@@ -68,3 +69,21 @@ def test_the_shards_of_a_session_together_run_each_test_once(pytester: pytest.Py
         )
         counts.append(result.parseoutcomes()["passed"])
     assert counts == [4, 4]
+
+
+@pytest.mark.parametrize("place", ["command line", "environment", "ini"])
+def test_a_session_records_its_shard_even_without_a_test_in_it(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    pytester.makeconftest("pytest_plugins = ['harness.plugin']")
+    pytester.makepyfile("def test_it(): pass")
+    pytester.makeini("[pytest]\ncorstone_shard = 2/2\n" if place == "ini" else "[pytest]\n")
+    if place == "environment":
+        monkeypatch.setenv("CORSTONE_SHARD", "2/2")
+    words = ("--shard", "2/2") if place == "command line" else ()
+    options = ("--report-dir", "reports", "--ledger", "off", "-p", "no:cacheprovider")
+    pytester.runpytest_inprocess(*words, *options)
+    (journal,) = (pytester.path / "reports").glob("session-*.jsonl")
+    session = read_journal(journal).session
+    assert session.shard == "2/2"
+    assert session.tests == ()

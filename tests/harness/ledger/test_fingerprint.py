@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +26,36 @@ def test_catalogue_V6_versions_are_in_the_fingerprint() -> None:
 def test_a_fingerprint_outside_a_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     monkeypatch.chdir(str(tmp_path))
     assert "checkout" not in fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("ignored", "state"), [("", "modified"), ("new.py\n.gitignore\n", "clean")], ids=["untracked", "ignored"]
+)
+def test_a_file_that_git_does_not_know_modifies_the_checkout_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ignored: str, state: str
+) -> None:
+    checkout, elsewhere = tmp_path / "checkout", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    subprocess.run(["git", "init", "-q", str(checkout)], check=True)
+    # A user's own setting for a quick `git status` must not hide it.
+    subprocess.run(["git", "-C", str(checkout), "config", "status.showUntrackedFiles", "no"], check=True)
+    monkeypatch.chdir(elsewhere)
+    assert fingerprint(checkout)["checkout"] == "clean"
+    (checkout / ".gitignore").write_text(ignored)
+    (checkout / "new.py").write_text("")
+    assert fingerprint(checkout)["checkout"] == state
+    assert "checkout" not in fingerprint()
+
+
+def test_a_checkout_too_large_to_look_at_in_time_is_not_clean(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def late(command: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, 30)
+
+    fingerprint()  # what else is asked for is known by then
+    monkeypatch.setattr(subprocess, "run", late)
+    assert fingerprint(tmp_path)["checkout"] == "modified"
 
 
 def test_a_stratum_is_made_of_known_factors() -> None:

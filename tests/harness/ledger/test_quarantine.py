@@ -73,6 +73,10 @@ def test_an_entry_matches_by_pattern_target_and_signature() -> None:
         ("- {pattern: x, reason: r, ticket: t, owner: o, expires: soon}", ["is no date"]),
         ("- {pattern: x, reason: r, ticket: t, owner: o, until: ethos-u-vela}", ["has no version"]),
         ("- {pattern: x, reason: r, ticket: t, owner: o, until: nosuch>5}", ["none of the versions"]),
+        (
+            "- {pattern: x, reason: r, ticket: t, owner: o, until: engine_version>11}",
+            ["can be waited for: executorch, torch, torchao, ethos-u-vela, compiler"],
+        ),
         ("- {pattern: x, reason: r, ticket: t, owner: o, until: '>>'}", ["is no version bound"]),
         ("- {pattern: x, reason: r, ticket: t, owner: o, until: a>1, target: u99}", ["u99"]),
         (
@@ -136,6 +140,12 @@ def test_catalogue_F1_a_version_ends_an_entry(version: str, state: State) -> Non
     assert bound.state(TODAY, {"ethos-u-vela": version}) is state
     assert bound.state(date(2027, 1, 2), {"ethos-u-vela": version}) is State.EXPIRED
     assert bound.state(TODAY, {}) is State.ACTIVE
+
+
+@pytest.mark.parametrize(("until", "state"), [("compiler>1", State.PROBATION), ("compiler>99", State.ACTIVE)])
+def test_an_entry_may_wait_for_a_compiler(write: Callable[[str], Path], until: str, state: State) -> None:
+    (held,) = load(write(ENTRY.replace("ethos-u-vela>5.0", until))).entries
+    assert held.state(TODAY, fingerprint()) is state
 
 
 def test_a_failure_in_quarantine_is_classified_so(local: Settings, write: Callable[[str], Path]) -> None:

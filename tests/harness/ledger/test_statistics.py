@@ -9,11 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.ledger.statistics import (
-    Rate,
-    any_failure,
     clean_runs,
     exact_upper,
-    masking,
     percent,
     wilson,
 )
@@ -50,28 +47,8 @@ def test_bounds_of_a_rate(failures: int, runs: int, low: str, high: str, exact: 
     assert percent(exact_upper(failures, runs)) == exact
 
 
-@pytest.mark.parametrize(
-    ("rate", "shown"),
-    [
-        (0.05, ("99.8 %", "99.99 %", "100 %")),
-        (0.2, ("96.0 %", "99.2 %", "99.99 %")),
-        (0.5, ("75 %", "88 %", "98.4 %")),
-    ],
-)
-def test_masking_by_retries(rate: float, shown: tuple[str, ...]) -> None:
-    assert tuple(percent(masking(rate, attempts)) for attempts in (2, 3, 6)) == shown
-
-
 def test_numbers_of_clean_runs() -> None:
     assert (clean_runs(0.05), clean_runs(0.01)) == (59, 299)
-    assert percent(any_failure(1 / 1000, 1909)) == "85 %"
-
-
-def test_the_posterior_is_beta() -> None:
-    posterior = Rate(1, 20).posterior
-    assert (posterior.a, posterior.b) == (1.5, 19.5)
-    assert posterior.mean == pytest.approx(1.5 / 21)
-    assert posterior.deviation == pytest.approx((1.5 * 19.5 / (21**2 * 22)) ** 0.5)
 
 
 @given(st.integers(0, 400), st.integers(0, 400))

@@ -82,3 +82,32 @@ def test_what_is_no_journal_is_an_error(tmp_path: Path, content: str | None) -> 
     result = report("html", path, "-o", tmp_path / "r.html")
     assert isinstance(result.exception, ValueError)
     assert not (tmp_path / "r.html").exists()
+
+
+def test_other_files_beside_a_journal_are_named_and_left_out(tmp_path: Path) -> None:
+    journal(tmp_path / "session-a.jsonl", a_test("t.py::a"))
+    (tmp_path / "attempt-1").mkdir()
+    (tmp_path / "attempt-1" / "results.jsonl").write_text('{"$report_type": "TestReport"}\n')
+    (tmp_path / "npu-trace.jsonl").write_text("")
+    result = report("merge", tmp_path, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "1 passed" in result.output
+    [note] = result.stderr.splitlines()
+    assert note.endswith("no journals of sessions, left out: attempt-1/results.jsonl, npu-trace.jsonl")
+
+
+def test_a_directory_without_a_journal_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "npu-trace.jsonl").write_text('{"op": "conv"}\n')
+    result = report("merge", tmp_path, "-o", tmp_path / "out")
+    assert isinstance(result.exception, ValueError)
+    assert "holds no journal of a session" in str(result.exception)
+
+
+@pytest.mark.parametrize("size", [0, 40])
+def test_a_damaged_journal_in_a_directory_is_not_left_out(tmp_path: Path, size: int) -> None:
+    path = journal(tmp_path / "session-a.jsonl", a_test("t.py::a"))
+    path.write_bytes(path.read_bytes()[:size])
+    journal(tmp_path / "session-b.jsonl", a_test("t.py::b"), id="b")
+    result = report("merge", tmp_path, "-o", tmp_path / "out")
+    assert isinstance(result.exception, ValueError)
+    assert "session-a.jsonl is no journal" in str(result.exception)

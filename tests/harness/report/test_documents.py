@@ -226,3 +226,11 @@ def test_comparisons_reach_the_text_of_an_attempt() -> None:
     record = attempt(1, comparisons=(comparison(message="output 0: worst at (0, 3)"),))
     text = io.StringIO(junit_report(a_session(failed(attempts=(record,))))).getvalue()
     assert "worst at (0, 3)" in text
+
+
+def test_a_flaky_test_without_a_red_boot_is_no_plain_pass_in_junit() -> None:
+    """As a merge makes it of a failure in a fixture and a pass."""
+    test = flaky(attempts=(attempt(kind="PASS"),), verdict=None, message="fixture 'x' broke")
+    text = junit_report(a_session(test))
+    assert "<flakyFailure" in text
+    assert "fixture 'x' broke" in text

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.records import HistoryRecord
+from harness.records import HistoryRecord, TestRecord
 from harness.report.jsonl import Journal, JournalError, JournalWriter, read_journal
 from harness.report.merge import merge
 from tests.harness.report.records import a_session, a_test, attempt, failed, flaky
@@ -153,7 +153,8 @@ def shards(tmp_path: Path, *numbers: int) -> list[Journal]:
             a_test(f"t.py::a{number}"),
             a_test(f"t.py::b{number}"),
             id=f"s{number}",
-            argv=("pytest", "--shard", f"{number}/3", "-x"),
+            argv=("pytest", "--shard", f"{number}/3", "--shard-durations", "d.json", "-x"),
+            shard=f"{number}/3",
             started=1000.0 + number,
         )
         for number in numbers
@@ -176,6 +177,45 @@ def test_merge_names_a_shard_that_is_missing(tmp_path: Path) -> None:
     assert merged.notes == ("shard 2/3 is missing",)
     assert merged.session.partial
     assert merged.session.exit_status == 1
+
+
+def test_merge_knows_a_shard_that_is_not_on_the_command_line(tmp_path: Path) -> None:
+    """As the environment or an ini file gives it."""
+    [journal] = shards(tmp_path, 1)
+    session = replace(journal.session, argv=("pytest",))
+    assert merge([replace(journal, session=session)]).notes == (
+        "shard 2/3 is missing",
+        "shard 3/3 is missing",
+    )
+
+
+def test_a_journal_of_before_shards_were_recorded_still_reads(tmp_path: Path) -> None:
+    written(tmp_path / "1.jsonl", a_test("t.py::a"))
+    path = tmp_path / "1.jsonl"
+    path.write_text(path.read_text().replace('"shard": null, ', ""))
+    assert "shard" not in path.read_text()
+    assert read_journal(path).session.shard is None
+
+
+def test_merge_names_a_missing_shard_of_one_of_two_engines(tmp_path: Path) -> None:
+    ours = shards(tmp_path, 1, 2, 3)
+    arms = [
+        replace(entry, session=replace(entry.session, id=f"f{entry.session.id}", engine="fvp"))
+        for entry in ours
+    ]
+    assert merge([*ours, *arms]).session.exit_status == 0
+    merged = merge([*ours, *arms[:2]])
+    assert merged.notes == ("shard 3/3 is missing of --engine fvp",)
+    assert merged.session.exit_status == 1
+
+
+@pytest.mark.parametrize("second", [failed("t.py::a", started=2e9), flaky("t.py::a", started=2e9)])
+def test_merge_keeps_the_verdict_of_a_test_that_passed_first(tmp_path: Path, second: TestRecord) -> None:
+    green = written(tmp_path / "1.jsonl", a_test("t.py::a"), id="one")
+    red = written(tmp_path / "2.jsonl", second, id="two", exit_status=1)
+    [test] = merge([green, red]).session.tests
+    assert test.result == "flaky"
+    assert test.verdict == second.verdict
 
 
 def test_merge_takes_one_file_given_twice_once(tmp_path: Path) -> None:
@@ -227,6 +267,9 @@ def test_a_second_run_completes_a_shard_that_was_cut_short(tmp_path: Path) -> No
         ((a_test("a"), flaky("b")), (0, 10), 10),
         ((a_test("a"), flaky("b")), (0, 0), 0),
         ((a_test("a"), a_test("b")), (0, 3), 3),
+        ((flaky("a"), a_test("b")), (10, 3), 3),
+        ((a_test("a", result="xpassed"), a_test("b")), (0, 0), 0),
+        ((a_test("a", result="xpassed"), a_test("b")), (1, 0), 1),
     ],
 )
 def test_the_merged_status_is_that_of_one_session(

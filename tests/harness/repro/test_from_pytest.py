@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from harness.flow import Attempt, EngineIdentity, RunResult, RunSpec, Tolerance
 from harness.outcomes import Outcome, OutcomeClass, Phase
 from harness.plugin.workers import worker_count
+from harness.repro import repro_command
 from harness.repro.kept import PLACE, keep
 from harness.settings import unknown_variables
 from tests.harness.bench import Fake
@@ -126,3 +128,8 @@ def test_only_the_newest_sessions_keep_their_evidence(tmp_path: Path) -> None:
     left = sorted(path.name for path in (tmp_path / PLACE).iterdir())
     assert left == [f"session-{number:02}" for number in range(5, 25)]
     assert keep(kept, tmp_path, "session-24", "test_a.py::test[1/2]") == kept
+
+
+def test_the_command_names_a_directory_as_a_shell_reads_it() -> None:
+    assert repro_command("kept/attempt-1") == "harness repro kept/attempt-1"
+    assert shlex.split(repro_command("it's a place")) == ["harness", "repro", "it's a place"]
