@@ -19,6 +19,7 @@ from harness.plugin.options import SETTINGS
 from harness.plugin.payload import attempt_record, verdict_record
 from harness.plugin.workspace import WORKSPACE, LastTest
 from harness.records import AttemptRecord, TestRecord
+from harness.repro import pytest_command
 from harness.reruns.ladder import Conclusion, Means, decide
 from harness.reruns.trial import Rung, Trial
 
@@ -66,7 +67,7 @@ def resolve(config: pytest.Config, test: TestRecord, nodeid: str) -> TestRecord:
         message=bounded(
             "\n".join([str(outcome), f"verdict: {found.verdict.value}: {found.reason}", *found.evidence])
         ),
-        repro=f"pytest '{nodeid}'",
+        repro=pytest_command(nodeid),
     )
 
 

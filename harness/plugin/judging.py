@@ -17,7 +17,7 @@ from harness.plugin.options import SETTINGS, item_case
 from harness.plugin.payload import Payload, attempt_record, verdict_record
 from harness.plugin.workspace import WORKSPACE
 from harness.records import AttemptRecord
-from harness.repro import repro_command
+from harness.repro import pytest_command, repro_command
 from harness.repro.bundle import Source, complete
 from harness.repro.kept import keep
 from harness.reruns.host import Turns
@@ -204,7 +204,7 @@ def repro_line(nodeid: str, attempts: list[Attempt], bundles: Mapping[int, Path]
     if red is None:
         return None
     bundle = bundles.get(red.number)
-    return repro_command(bundle) if bundle is not None else f"pytest '{nodeid}'"
+    return repro_command(bundle) if bundle is not None else pytest_command(nodeid)
 
 
 def describe(attempt: Attempt, conclusion: Conclusion | None = None) -> str:

@@ -15,7 +15,7 @@ import pytest
 from harness.flow import Attempt, EngineIdentity, RunResult, RunSpec, Tolerance
 from harness.outcomes import Outcome, OutcomeClass, Phase
 from harness.plugin.workers import worker_count
-from harness.repro import repro_command
+from harness.repro import ENTRY, pytest_command, repro_command
 from harness.repro.kept import PLACE, keep
 from harness.settings import unknown_variables
 from tests.harness.bench import Fake
@@ -133,3 +133,14 @@ def test_only_the_newest_sessions_keep_their_evidence(tmp_path: Path) -> None:
 def test_the_command_names_a_directory_as_a_shell_reads_it() -> None:
     assert repro_command("kept/attempt-1") == "harness repro kept/attempt-1"
     assert shlex.split(repro_command("it's a place")) == ["harness", "repro", "it's a place"]
+
+
+def test_what_is_to_be_called_begins_with_how_the_session_was_started(
+    session: Run, simulator: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ENTRY, "ci/env")
+    simulator.does(*WRONG)
+    done = session(f"{ONE_TEST}\ndef test_two(run):\n    assert 0\n", "-n", "0")
+    assert done.tests["test_one"].repro is not None
+    assert done.tests["test_one"].repro.startswith("ci/env harness repro ")
+    assert pytest_command("test_a.py::test[x y]") == "ci/env pytest 'test_a.py::test[x y]'"
