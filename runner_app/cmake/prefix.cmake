@@ -33,5 +33,5 @@ endforeach()
 get_target_property(options executorch INTERFACE_LINK_OPTIONS)
 if(NOT options MATCHES "whole-archive")
   set_property(TARGET executorch APPEND PROPERTY INTERFACE_LINK_OPTIONS
-    "SHELL:LINKER:--whole-archive $<TARGET_FILE:executorch> LINKER:--no-whole-archive")
+    "SHELL:LINKER:--whole-archive \"$<TARGET_FILE:executorch>\" LINKER:--no-whole-archive")
 endif()
