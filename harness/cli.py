@@ -114,10 +114,11 @@ def run(
     from harness.session import Harness
 
     recorded = "npu-trace.jsonl"
-    if npu_trace is not None and target_named(target).npu is None:
+    core = target_named(target)
+    if npu_trace is not None and core.npu is None:
         raise ValueError(f"--npu-trace: {target} has no NPU")
-    for place in filter(None, (directory, npu_trace and npu_trace.parent)):
-        place.mkdir(parents=True, exist_ok=True)  # before minutes have gone into lowering
+    for parent in filter(None, (directory, npu_trace and npu_trace.parent)):
+        parent.mkdir(parents=True, exist_ok=True)  # before minutes have gone into lowering
     if directory is not None and any(directory.iterdir()):
         raise ValueError(f"--directory {directory}: is not empty; the evidence of two runs must not mix")
     settings = _settings(engine=engine, timelimit=timelimit, npu_trace=recorded if npu_trace else None)
@@ -126,7 +127,7 @@ def run(
     attempt, bundle = run_file(
         harness,
         file,
-        target_named(target),
+        core,
         place,
         bundleio=bundleio,
         inputs=inputs or [],
@@ -173,22 +174,21 @@ def build(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="copy the ELF here")] = None,
 ) -> None:
     """Build the runner and print its path and section sizes."""
-    from harness.firmware.build import RunnerRequest, build_runner, known_operators
+    from harness.firmware.build import RunnerRequest, build_runner, known_operators, linked_delegates
     from harness.firmware.memory_use import read_map, warnings
     from harness.oplist import delegates_of, operators_of
 
     names = operators_of(operators) if operators else known_operators()
     core = target_named(target)
-    delegates = delegates_of(operators or [])
-    if delegates and (core.npu is None or platform == "host"):
-        where = "the host" if platform == "host" else core.name
-        raise ValueError(f"the programs delegate to {', '.join(delegates)}, and {where} has no NPU")
     if board == CORSTONE_300.name:
         core = on_corstone_300(core)
     elif board not in ("", core.board.name):
         raise ValueError(f"--board {board}: {core.name} runs on {core.board.name}, or on {CORSTONE_300.name}")
     kind = "prefix" if prefix else runtime
     request = RunnerRequest(core, names, kind, platform, sanitize=sanitize, prefix=prefix)
+    if foreign := sorted({*delegates_of(operators or [])} - {*linked_delegates(request)}):
+        where = "the host" if platform == "host" else core.name
+        raise ValueError(f"the programs delegate to {', '.join(foreign)}, which a runner for {where} lacks")
     elf = build_runner(request, _settings().cache, lambda text: _err.print(text, markup=False))
     if output is not None:
         shutil.copyfile(elf.path, output)

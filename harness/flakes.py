@@ -36,9 +36,6 @@ class FlakesError(ValueError):
     """The test cannot be measured; one line for people."""
 
 
-_ONE_PROCESS = "-n0"
-
-
 @dataclass(frozen=True)
 class Measured:
     """The runs of one test, in order of their end.
@@ -138,28 +135,34 @@ def measured_session(
 
 def _first(nodeid: str, engine: str, directory: Path) -> tuple[SessionRecord, TestRecord]:
     """The session and the test, from one run through pytest."""
-    session = first_session([nodeid, _ONE_PROCESS], engine, directory)
+    session = first_session([nodeid], engine, directory, "-n0")
     if len(session.tests) != 1:
         names = ", ".join(test.nodeid for test in session.tests[:4])
         raise FlakesError(f"{nodeid} is not one test but {len(session.tests)}: {names or 'none'}; name one")
     return session, session.tests[0]
 
 
-def first_session(selection: Sequence[str], engine: str, directory: Path) -> SessionRecord:
+def first_session(selection: Sequence[str], engine: str, directory: Path, *options: str) -> SessionRecord:
     """One pytest session of `selection`, whose attempt directories below `directory` can be booted again.
+
+    Args:
+        selection: as the user gave it.
+        engine: that boots.
+        directory: for evidence and report.
+        options: further ones of pytest.
 
     Raises:
         FlakesError: nothing ran, or it left no journal.
     """
     from harness.report.jsonl import JournalError, read_journal
 
-    options = {
+    places = {
         "--artifacts": directory / "artifacts",
         "--report-dir": directory / "report",
         "--engine": engine,
     }
-    command = [sys.executable, "-m", "pytest", *selection, "-q", "-p", "no:cacheprovider"]
-    command += ["--no-reruns", "--ledger", "off", *(str(word) for pair in options.items() for word in pair)]
+    command = [sys.executable, "-m", "pytest", *selection, *options, "-q", "-p", "no:cacheprovider"]
+    command += ["--no-reruns", "--ledger", "off", *(str(word) for pair in places.items() for word in pair)]
     done = subprocess.run(
         tethered(command),
         stdin=subprocess.DEVNULL,
@@ -173,7 +176,7 @@ def first_session(selection: Sequence[str], engine: str, directory: Path) -> Ses
     if not journals:
         said = [line for line in done.stdout.splitlines() if line.strip()]
         raise FlakesError(
-            f"{' '.join(word for word in selection if word != _ONE_PROCESS)} was not run: "
+            f"{' '.join(selection)} was not run: "
             + (said[-1] if said else f"pytest ended with {done.returncode}")
         )
     try:

@@ -122,14 +122,14 @@ def _manifest(request: RunnerRequest, operators: Sequence[str]) -> dict[str, Any
         "runtime": request.runtime,
         "isa": request.target.isa.value if request.variant == "auto" else request.variant,
         "operators": list(operators),
-        "delegates": list(_delegates(request)),
+        "delegates": list(linked_delegates(request)),
         "source_hash": sources.source_hash(sources.source_root()),
         "executorch": sources.executorch_version(),
     }
 
 
-def _delegates(request: RunnerRequest) -> tuple[str, ...]:
-    """Backends to link: the host has no NPU."""
+def linked_delegates(request: RunnerRequest) -> tuple[str, ...]:
+    """Backends that a runner links: the host has no NPU."""
     return ("EthosUBackend",) if request.target.npu and request.platform == "target" else ()
 
 
@@ -170,7 +170,7 @@ def _build(
         "KERNEL_SOURCES": ";".join(chosen.kernel_sources),
         "REGISTRATION": str(directory / "registration.cpp"),
         "MANIFEST": str(directory / "manifest.json"),
-        "DELEGATES": ";".join(_delegates(request)),
+        "DELEGATES": ";".join(linked_delegates(request)),
         "CMAKE_MAKE_PROGRAM": toolchain.ninja.path,
     }
     if request.prefix is not None:

@@ -226,9 +226,9 @@ def _url(given: str) -> str:
     url = ledger_url(resolve(lambda option: given if option.name == "ledger" else None))
     if url is None:
         raise ValueError(f"the ledger is {OFF}: leave --ledger out, or name a file or URL")
-    file = parse_url(url).database if given and parse_url(url).get_backend_name() == "sqlite" else None
-    if file is not None and not Path(file).is_file():
-        raise LedgerError(f"there is no ledger {file}; `pytest --ledger {given}` would begin one")
+    place = parse_url(url)
+    if given and place.get_backend_name() == "sqlite" and not Path(str(place.database)).is_file():
+        raise LedgerError(f"there is no ledger {place.database}; `pytest --ledger {given}` would begin one")
     return url
 
 
